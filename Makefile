@@ -122,7 +122,7 @@ bounds:
 	@$(PYTHON) -m venv --clear $(BOUNDS)
 	@$(BOUNDS)/bin/pip install --quiet uv
 	@$(BOUNDS)/bin/uv pip install --quiet --python $(BOUNDS) --resolution $(RESOLUTION) $(TORCH_INDEX:%=--extra-index-url %) '.[weights,text,doubt]' ./book
-	@$(BOUNDS)/bin/uv pip install --quiet --python $(BOUNDS) pytest-xdist hypothesis beartype flit_core nbformat pyyaml
+	@$(BOUNDS)/bin/uv pip install --quiet --python $(BOUNDS) pytest-xdist hypothesis beartype flit_core nbclient nbformat pyyaml
 	@$(BOUNDS)/bin/uv pip list --python $(BOUNDS) | grep -E '^(torch|numpy|einops|jaxtyping|scipy) '
 	$(PYTEST:$(RUN)%=$(BOUNDS)/bin/python%) -q -m "not slow and not long" $(addprefix tests/,tasks models training analysis programs doubt)
 

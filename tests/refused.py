@@ -13,12 +13,12 @@ import torch
 from torch import Generator, nn
 
 from attn_notes import doubt, programs
-from attn_notes.analysis import cost, leaks, statistics
+from attn_notes.analysis import leaks, statistics
 from attn_notes.models import attention, deep_qkv, dialectical, equilibrium, triple_product, trm
 from attn_notes.programs.forward import forward
 from attn_notes.tasks import brackets, copying, sorting, sudoku, text
 from attn_notes.training import comparison, ensemble, schedules
-from book.kit import words
+from book.kit import cost, words
 
 NAN, INF = math.nan, math.inf
 TEXT, SUDOKU, ABC = text.Text("abracadabra" * 10), sudoku.Sudoku(2, 2), text.Text("abc" * 11)

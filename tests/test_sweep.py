@@ -59,7 +59,7 @@ LEFT_OUT = {
     **{
         f"programs.{name}": "takes functions, graphs or what is made of them; tests/programs/"
         for name in (
-            *("arena", "forward", "graph", "initial", "javascript", "lines", "loops", "lowering"),
+            *("arena", "forward", "graph", "initial", "javascript", "loops", "lowering"),
             *("matrices", "module", "nodes", "program", "tracing", "training", "values"),
         )
     },

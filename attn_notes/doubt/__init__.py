@@ -22,13 +22,10 @@ True
 `made` calls a function in a file of yours, and `doubted` asks what it made; `logits` finds them in
 whatever a model returns, and `Audit` is the report on somebody's claim.
 
-Each check returns a report: `report.ok`, `print(report)`, `report.raise_for_leak()`. It says what
-was asked, how small a thing it would have found, what was not asked and why, and what was left out.
-`compare` returns a `Compared`, which has a verdict and notes.
-`python -m attn_notes.doubt my.py:make` asks from a shell, `pytest --doubt my.models:make` in a test
-run; in a copy of the repository `--self` asks all of them about planted bugs that they must find
-and honest doubles that they must leave alone. `compare` and `twins` need what comes with
-`attn-notes[doubt]`; the rest needs torch alone.
+Each returns a report, which says what was asked, how small a thing it would have found and what was
+left out: `report.ok`, `report.raise_for_leak()`. `python -m attn_notes.doubt my.py:make` asks from
+a shell, `pytest --doubt my.models:make` in a test run; `--self`, in a copy of the repository, asks
+about planted bugs and honest doubles. `compare` and `twins` need `attn-notes[doubt]`.
 """
 
 from importlib import import_module

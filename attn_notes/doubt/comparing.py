@@ -93,9 +93,8 @@ def compare(
 ) -> Compared:
     """Compare two ways: each at the best of the rates, which is chosen on other seeds.
 
-    A seed should fix the start and the batches of both, so that they make a pair. Whether pairs
-    agree is measured: if they do, the signed ranks of their differences are tested, else the ranks
-    of all. A seed that diverges (no finite number) counts as worse than all that do not.
+    A seed should fix the start and the batches of both: a pair. If pairs agree, signed ranks of
+    their differences are tested, else ranks of all. A seed that diverges is worse than all others.
 
     A rate that few seeds have chosen may be another's by chance, and then two equal ways differ. So
     where they do, the worse one is trained at each other rate as well that the seeds for tuning

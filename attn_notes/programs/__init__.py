@@ -23,11 +23,10 @@ A page imports that module, puts numbers into the array and runs it as often as 
     run();
     const attention = H.subarray(outputs.attention[0], outputs.attention[0] + 15);
 
-A run leaves its inputs as they are. Whole numbers and truth values stand in the array as numbers.
-`make(H, { exp, product, sigmoid })` takes another exponential, and faster functions for large
-products and long rows: `vectors.js`, beside this file, has these, and `program.js` the exponential
-and an optimiser; `trainer.js` trains in a Worker. `Program.save` writes a folder with all of it,
-and a page that trains a step as it is.
+A run leaves its inputs as they are. `make(H, { exp, product, sigmoid })` takes another exponential,
+and faster functions for large products and long rows: `vectors.js`, beside this file, has these,
+and `program.js` the exponential and an optimiser; `trainer.js` trains in a Worker. `Program.save`
+writes a folder with all of it, and a page that trains a step as it is.
 
 What the examples say is their shapes and dtypes; no number of theirs is in the program. The
 function is traced with tensors that have none, so a shape or a branch that depends on numbers is
@@ -38,10 +37,8 @@ numbers of it, more is refused, as are random numbers and trained tensors that a
 refusal names the operation and the line of the model. `training.step` is such a function: the
 gradient of a model's loss.
 
-A program computes in the precision of its array, be that `Float32Array` or `Float64Array`:
-`.float()` and `.double()` change nothing in it, and whole numbers are exact as far as that
-precision goes. Half precision, bytes and the other narrow dtypes round or wrap around where a
-program would not, and are refused.
+A program computes in the precision of its array: `.float()` and `.double()` change nothing in it.
+Half precision, bytes and other narrow dtypes would round or wrap around, and are refused.
 """
 
 from attn_notes.programs.apart import UnknownOperationError

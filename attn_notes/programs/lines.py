@@ -1,20 +1,18 @@
 """Which line of a model asks for an operation, on the way back through its gradient too."""
 
-import linecache
 import sys
 from bisect import bisect_left
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import Any, NamedTuple
 
 import torch
 from torch import fx
 from torch.utils._python_dispatch import TorchDispatchMode
 
-LIBRARIES = {"beartype", "einops", "functorch", "jaxtyping", "opt_einsum", "torch"}
-OURS = ("attn_notes.programs", "attn_notes.training.ensemble")
+from attn_notes.training.plain import LOST, line_of
+
 BACKWARD = ("torch.autograd", "torch.autograd.graph")
 """What calls autograd's engine, which then calls the gradients of operations."""
-LOST = "It was asked for in a line that could not be found"
 
 
 class _Asked(NamedTuple):
@@ -68,26 +66,7 @@ class Lines(TorchDispatchMode):
                 at = bisect_left(self._forward, number, key=lambda asked: asked.number)
                 if at < len(self._forward):
                     return self._forward[at][1:]
-            elif line := _line(frame, frame.f_lineno):
+            elif line := line_of(frame, frame.f_lineno):
                 return func, line
             frame = frame.f_back
         return func, "a line that could not be found"
-
-
-def raised(trace: TracebackType | None) -> str:
-    """Which line of a model an error came through last."""
-    found = LOST
-    while trace is not None:
-        if line := _line(trace.tb_frame, trace.tb_lineno):
-            found = f"It was asked for in {line}"
-        trace = trace.tb_next
-    return found
-
-
-def _line(frame: FrameType, number: int) -> str | None:
-    """A frame's file, line and what stands there, if it is no library's."""
-    module, file = frame.f_globals.get("__name__", ""), frame.f_code.co_filename
-    if module.split(".")[0] in LIBRARIES or module.startswith(OURS) or file.startswith("<@"):
-        return None
-    text = linecache.getline(file, number, frame.f_globals).strip()
-    return f"{file}, line {number}: {text}" if text else None

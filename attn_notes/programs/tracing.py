@@ -23,7 +23,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten, tree_leaves
 
 from attn_notes.programs.apart import APART, UnknownOperationError
-from attn_notes.programs.lines import Lines, raised
+from attn_notes.programs.lines import Lines
+from attn_notes.training.plain import READS, Stepwise, raised
 
 Tensors = dict[str, Tensor]
 Function = Callable[[Tensors], Any]
@@ -41,6 +42,8 @@ FURTHER = (
     aten.repeat,
     aten.linalg_vector_norm,
     aten.mean,
+    aten.native_batch_norm,
+    aten.native_batch_norm_backward,
     aten.native_group_norm,
     aten.native_group_norm_backward,
     aten.native_layer_norm,
@@ -138,7 +141,7 @@ def _plain_attention() -> Iterator[None]:
     fast = torch.backends.mha.get_fastpath_enabled()
     torch.backends.mha.set_fastpath_enabled(False)
     try:
-        with sdpa_kernel(SDPBackend.MATH):
+        with sdpa_kernel(SDPBackend.MATH), Stepwise():
             yield
     finally:
         torch.backends.mha.set_fastpath_enabled(fast)
@@ -150,7 +153,7 @@ def _ended(error: Exception, lines: Lines) -> str:
     if error is not known:
         return f"This cannot be traced: {_first(error)}. {raised(error.__traceback__)}"
     if torch.Tag.data_dependent_output in operation.tags:
-        why = f"reads a number, as `.item()`, `int`, `bool` and `if` do, and {NONE}"
+        why = f"{READS}, and {NONE}"
     elif isinstance(error, DynamicOutputShapeException):
         why = "has a shape that depends on numbers, and the shapes of a program are fixed"
     else:

@@ -14,7 +14,7 @@ __all__ = ["inputs", "named", "step"]
 
 def step(
     model: nn.Module,
-    loss: Callable[[ensemble.Model, Any], Any],
+    loss: Callable[[Any, Any], Any],
     batch: Tensor | Tensors | tuple[Tensor, ...],
     *,
     clip: float | None = None,

@@ -13,7 +13,7 @@ from torch import Generator, Tensor, nn
 from torch.optim import Optimizer
 
 from attn_notes import allowed
-from attn_notes.training.ensemble import Model, Run, Tensors, train
+from attn_notes.training.ensemble import Run, Tensors, train
 from attn_notes.training.schedules import warmup_cosine
 
 __all__ = ["held_out", "train_kinds"]
@@ -31,7 +31,7 @@ adamw = partial(torch.optim.AdamW, fused=True)
 
 def train_kinds(
     kinds: Mapping[str, Callable[[Generator], nn.Module]],
-    loss: Callable[[Model, Any], Tensor] | Mapping[str, Callable[[Model, Any], Tensor]],
+    loss: Callable[[Any, Any], Tensor] | Mapping[str, Callable[[Any, Any], Tensor]],
     sample: Callable[[Generator], Any],
     *,
     seeds: int | Sequence[int],
@@ -39,8 +39,8 @@ def train_kinds(
     lr: float | Mapping[str, float],
     warmup: int = 50,
     optimizer: Callable[..., Optimizer] = adamw,
-    constrain: Callable[[Model, Tensors, Any], Tensors] | None = None,
-    probe: Callable[[Model], Tensors] | None = None,
+    constrain: Callable[[Any, Tensors, Any], Tensors] | None = None,
+    probe: Callable[[Any], Tensors] | None = None,
     probe_every: int = 25,
     device: torch.device | str = "cpu",
     show: Callable[[str, int, Tensors], None] | None = None,

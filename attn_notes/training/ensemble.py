@@ -25,7 +25,7 @@ from torch.utils._pytree import tree_leaves, tree_map
 
 from attn_notes import allowed
 from attn_notes.training import recorded
-from attn_notes.training.plain import functional_call
+from attn_notes.training.plain import functional_call, in_words, suited
 
 __all__ = ["Run", "train"]
 
@@ -127,7 +127,7 @@ def _bind(template: nn.Module, parameters: Tensors, buffers: Tensors) -> Model:
 
 def gradient(
     template: nn.Module,
-    loss: Callable[[Model, Any], Any],
+    loss: Callable[[Any, Any], Any],
     clip: float | None,
     *,
     has_aux: bool = False,
@@ -156,7 +156,7 @@ def gradient(
 
 
 def _constrained(
-    template: nn.Module, constrain: Callable[[Model, Tensors, Any], Tensors]
+    template: nn.Module, constrain: Callable[[Any, Tensors, Any], Tensors]
 ) -> Callable[..., Tensors]:
     """A function of one member's parameters, buffers and batch: its parameters as they may be."""
 
@@ -227,7 +227,7 @@ class _Group:
 
 def train(
     models: Sequence[nn.Module],
-    loss: Callable[[Model, Any], Tensor],
+    loss: Callable[[Any, Any], Tensor],
     data: Any,
     *,
     steps: int,
@@ -235,8 +235,8 @@ def train(
     generators: Sequence[Generator] | None = None,
     schedule: Callable[[int], float] | None = None,
     clip: float | None = None,
-    constrain: Callable[[Model, Tensors, Any], Tensors] | None = None,
-    probe: Callable[[Model], Tensors] | None = None,
+    constrain: Callable[[Any, Tensors, Any], Tensors] | None = None,
+    probe: Callable[[Any], Tensors] | None = None,
     probe_every: int = 100,
     watch: Callable[[int, Tensors, Tensors], None] | None = None,
     device: torch.device | str = "cpu",
@@ -256,7 +256,8 @@ def train(
             function of a `Generator` that draws one; then every member has its own generator.
         steps: number of updates.
         optimizer: makes any `torch.optim.Optimizer` from a list of tensors, for example
-            `partial(torch.optim.AdamW, lr=1e-3)`.
+            `partial(torch.optim.AdamW, lr=1e-3)`. One of matrices alone, as Muon, leaves the rest
+            to AdamW.
         generators: one a member, where `data` is a function.
         schedule: factor of the learning rate at step 0, 1, ...
         clip: largest norm of one member's whole gradient.
@@ -271,8 +272,9 @@ def train(
         ValueError: no models; models of different settings, or that train others of their
             parameters, or none;
             `generators` and `data` that do not fit together; a batch of another shape; a model or a
-            loss that draws random numbers, as dropout does while it is trained; fewer than
-            no steps, none between two probes, or a clip that is not positive and finite.
+            loss that draws random numbers, as dropout does while it is trained, or hangs on numbers
+            as `.item()` does; fewer than no steps, none between two probes, or a clip that is not
+            positive and finite.
     """
     allowed.whole(0, steps=steps)
     allowed.whole(probe_every=probe_every)
@@ -297,6 +299,7 @@ def train(
                 found, probe(models[0]) if probe else {}
             ):
                 return _recalled(found, models[0], watch)
+    optimizer = suited(optimizer)
     members = [copy.deepcopy(model).to(device) for model in models]
     template = members[0]
     stacked, buffers = stack_module_state(members)
@@ -326,7 +329,7 @@ def train(
     shapes = _shapes(batch)
     # Traced once into a flat list of tensor operations: a step then pays for arithmetic, not
     # for the layers of Python that wrote it down (a quarter of the time with 16 members).
-    with torch.device(device):  # what `loss` creates lies beside the parameters
+    with torch.device(device), in_words():  # what `loss` creates lies beside the parameters
         arguments = (groups[0].parameters, groups[0].buffers, part(groups[0]))
         gradients = traced(gradients, arguments)
         _refuse_random(gradients)

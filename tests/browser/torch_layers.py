@@ -69,6 +69,17 @@ class Along(nn.Module):
         return self.layer(F.pad(h.mT, (self.left, 0))).mT
 
 
+class First(nn.Module):
+    """A layer whose states are the first that it returns."""
+
+    def __init__(self, layer: nn.Module) -> None:
+        super().__init__()
+        self.layer = layer
+
+    def forward(self, h: Tensor) -> Tensor:
+        return self.layer(h)[0]
+
+
 LAYERS: dict[str, Callable[[], nn.Module]] = {
     "scaled_dot_product_attention": lambda: Does(
         lambda h: F.scaled_dot_product_attention(h, h.tanh(), h, is_causal=True)
@@ -86,4 +97,7 @@ LAYERS: dict[str, Callable[[], nn.Module]] = {
     ),
     "cumsum": lambda: Does(lambda h: h.cumsum(1)),
     "GroupNorm": lambda: Along(nn.GroupNorm(3, WIDTH)),
+    "BatchNorm1d": lambda: Along(nn.BatchNorm1d(WIDTH, track_running_stats=False)),
+    "LSTM": lambda: First(nn.LSTM(WIDTH, WIDTH, batch_first=True)),
+    "RNN": lambda: First(nn.RNN(WIDTH, WIDTH, batch_first=True)),
 }

@@ -36,12 +36,24 @@ class Heads(nn.Module):
         return self.heads(x, x, x, need_weights=False)[0]
 
 
+class Recurrent(nn.Module):
+    def __init__(self, kind: Any, **settings: Any) -> None:
+        super().__init__()
+        self.steps = kind(8, 8, batch_first=True, **settings)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.steps(x)[0]
+
+
 LAYERS: dict[str, Any] = {
     "attention of four axes": Four,
     "an encoder layer": partial(
         nn.TransformerEncoderLayer, 8, 2, 16, dropout=0.0, batch_first=True
     ),
     "heads": Heads,
+    "GRU": partial(Recurrent, nn.GRU),
+    "LSTM of two layers": partial(Recurrent, nn.LSTM, num_layers=2),
+    "RNN": partial(Recurrent, nn.RNN, nonlinearity="relu"),
 }
 
 
@@ -69,10 +81,11 @@ def test_in_company_as_alone(name: str) -> None:
 
 
 @pytest.mark.skipif(not hasattr(torch.optim, "Muon"), reason="this torch has no Muon")
-def test_matrices_by_one_optimiser_and_the_rest_by_another() -> None:
+@pytest.mark.parametrize("of", [of_matrices, partial])
+def test_matrices_by_one_optimiser_and_the_rest_by_another(of: Any) -> None:
     """As by two alone; a schedule sets the rates of both."""
     model = made(Four, 1)
-    how = of_matrices(torch.optim.Muon, lr=0.02)
+    how = of(torch.optim.Muon, lr=0.02)
     run = train(
         [model], loss, X.double(), steps=2, optimizer=how, schedule=lambda step: 1 / (step + 1)
     )
@@ -96,3 +109,39 @@ def test_a_layer_that_keeps_count_is_named() -> None:
         train(
             [made(layer, 1)], loss, X.double(), steps=1, optimizer=partial(torch.optim.SGD, lr=0.1)
         )
+
+
+class Own(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        return 2 * x
+
+    @staticmethod
+    def backward(ctx: Any, slope: Tensor) -> Tensor:
+        return 2 * slope
+
+
+REFUSED: dict[str, Any] = {
+    "reads a number": lambda x: x / x.max().item(),
+    "and `if` do": lambda x: -x if x.sum() > 0 else x,
+    "a shape that hangs": lambda x: x[x > 0],
+    "without `setup_context`": Own.apply,
+    "else than one number": lambda x: float(5),
+}
+
+
+@pytest.mark.parametrize("why", REFUSED)
+def test_what_cannot_be_traced_in_company_is_said_with_its_line(why: str) -> None:
+    def asked(model: Any, x: Tensor) -> Tensor:
+        found = REFUSED[why](model(x))
+        return found.mean() if isinstance(found, Tensor) else found
+
+    with pytest.raises(ValueError, match=f"what is trained .*{why}") as error:
+        train(
+            [made(partial(nn.Linear, 8, 8), 1)] * 2,
+            asked,
+            X.double(),
+            steps=1,
+            optimizer=partial(torch.optim.SGD, lr=0.1),
+        )
+    assert f"{__file__}, line" in str(error.value) or why == "else than one number"

@@ -13,9 +13,9 @@ from dataclasses import replace
 import torch
 from torch import Generator
 
-from attn_notes.analysis import cost
 from attn_notes.models.equilibrium import PUBLISHED
 from attn_notes.tasks.text import FALLBACK, Text
+from book.kit import cost
 from book.lessons.equilibrium import measure
 
 

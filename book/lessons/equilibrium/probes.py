@@ -12,9 +12,9 @@ from functools import partial
 from jaxtyping import Float, Int
 from torch import Generator, Tensor
 
-from attn_notes.analysis import cost
 from attn_notes.models.equilibrium import TOLERANCE, LanguageModel, Relaxation
 from attn_notes.tasks.text import Text
+from book.kit import cost
 from book.lessons.equilibrium import estimators, measure, recipe
 from book.lessons.equilibrium.estimators import Implicit, Nudged
 

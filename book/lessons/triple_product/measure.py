@@ -9,7 +9,6 @@ from jaxtyping import Float, Int
 from torch import Generator, Tensor
 from torch.nn import functional as F
 
-from attn_notes.analysis import cost
 from attn_notes.models.attention import causal_attention, causal_softmax
 from attn_notes.models.triple_product import (
     BETA,
@@ -25,6 +24,7 @@ from attn_notes.tasks import copying
 from attn_notes.tasks.copying import Copying
 from attn_notes.training.comparison import held_out, train_kinds
 from attn_notes.training.ensemble import Run
+from book.kit import cost
 
 # --- The comparison that the source calls and lost
 

@@ -13,9 +13,9 @@ from functools import partial
 import torch
 from torch import Generator
 
-from attn_notes.analysis import cost
 from attn_notes.models.trm import PUBLISHED, TRM, Config
 from attn_notes.tasks.sudoku import Sudoku
+from book.kit import cost
 from book.lessons.trm import recipe
 from book.lessons.trm.supervision import Settings, Supervision
 

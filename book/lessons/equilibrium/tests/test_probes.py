@@ -7,9 +7,9 @@ import pytest
 import torch
 from torch import Generator
 
-from attn_notes.analysis import cost
 from attn_notes.models.equilibrium import LanguageModel, Relaxation
 from attn_notes.tasks.text import FALLBACK, Text
+from book.kit import cost
 from book.lessons.equilibrium import estimators, measure, probes, recipe
 from book.lessons.equilibrium.estimators import Implicit, Nudged
 

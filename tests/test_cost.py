@@ -4,7 +4,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from attn_notes.analysis import cost
+from book.kit import cost
 
 
 def test_the_peak_is_the_most_that_is_held_at_once() -> None:
