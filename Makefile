@@ -42,7 +42,7 @@ PYTEST = $(RUN) -m pytest -n 2 --dist worksteal
 # The longest versions of some tests are for `make test-all`.
 SOME = not long
 
-.PHONY: book serve page editions decks print picture course grade lab style units check pages widget test test-all test-excerpt bounds experiments benchmark bench gpu trial strip clean
+.PHONY: browsers book serve page editions decks print picture course grade lab style units check pages widget test test-all test-excerpt bounds experiments benchmark bench gpu trial strip clean
 
 book: $(INSTALLED)
 	@$(RUN) book/build.py book
@@ -87,7 +87,7 @@ style: $(INSTALLED)
 
 # Tests of what needs neither a trained chapter nor a browser.
 units: $(INSTALLED)
-	$(PYTEST) -m "$(SOME)" --durations 10 --durations-min 3 --ignore tests/browser
+	$(PYTEST) -m "$(SOME)" --durations 10 --durations-min 3 --ignore tests/browser --ignore tests/engines
 
 # The types are checked while the tests run.
 check: $(INSTALLED)
@@ -104,7 +104,13 @@ widget: $(INSTALLED)
 test: $(INSTALLED)
 	@$(MAKE) --no-print-directory --jobs=2 style units SOME="$(SOME)"
 	$(RUN) book/build.py book
-	$(PYTEST) -m "$(SOME)" tests/browser
+	$(PYTEST) -m "$(SOME)" -rs tests/browser
+	$(PYTEST) -m "not long" -rs tests/engines
+
+# Every page in Chromium, Firefox and WebKit, as far as they are here; what is missing is said.
+browsers: $(INSTALLED)
+	@$(RUN) book/build.py book
+	$(PYTEST) -m long -rs tests/engines
 
 test-all:
 	@$(MAKE) test SOME="long or not long" PYTEST="$(PYTEST) --hypothesis-profile thorough"

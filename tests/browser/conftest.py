@@ -291,6 +291,10 @@ def strict_server(site: Path) -> Iterator[str]:
         yield address
 
 
+MOUNTED = """() => [...document.querySelectorAll('script[type$="widget-view+json"]')]
+  .every((script) => script.nextElementSibling?.dataset.state)"""
+
+
 @dataclass
 class Visit:
     """A page that was opened, and what went on while it was."""
@@ -315,10 +319,7 @@ class Visit:
         self.page.evaluate(
             "async () => { await document.fonts.ready; await window.MathJax?.startup?.promise; }"
         )
-        self.page.wait_for_function(
-            """() => [...document.querySelectorAll('script[type$="widget-view+json"]')]
-                .every((script) => script.nextElementSibling?.dataset.state)"""
-        )
+        self.page.wait_for_function(MOUNTED)
 
 
 OpenPage = Callable[..., Visit]
@@ -545,27 +546,38 @@ def axe() -> CheckPage:
     ) -> list[str]:
         # Else axe fetches the page's stylesheets once more, some of them from where they are not,
         # and writes down whatever was right as well, which takes four times as long.
-        options: dict[str, Any] = {"preload": False, "resultTypes": ["violations"]}
+        options = dict(AXE)
         if contrast:
-            options["runOnly"] = ["color-contrast"]
+            options |= {"runOnly": ["color-contrast"], "rules": {}}
         if not page.evaluate("'axe' in window"):
             page.evaluate(script)
         marked = page.evaluate(MARK, within)
         if contrast and not (marked or every):
             return []
-        found = page.evaluate(
-            """([within, options, selector]) => {
-              axe.configure({ rules: [{ id: 'color-contrast', selector }] });
-              return axe.run(within, options);
-            }""",
-            [within, options, "*" if every else "[data-judged]"],
-        )
+        found = page.evaluate(JUDGE, [within, options, "*" if every else "[data-judged]"])
         page.evaluate(UNMARK)
-        return [
-            f"{violation['id']} ({violation['impact']}): {violation['help']}: "
-            f"{' '.join(map(str, node['target']))}: {node['html'][:160]} {node['failureSummary']}"
-            for violation in found["violations"]
-            for node in violation["nodes"]
-        ]
+        return findings(found)
 
     return run
+
+
+AXE: dict[str, Any] = {
+    "preload": False,
+    "resultTypes": ["violations"],
+    # Who speaks to a page asks for the words that are seen.
+    "rules": {"label-content-name-mismatch": {"enabled": True}},
+}
+JUDGE = """([within, options, selector]) => {
+  axe.configure({ rules: [{ id: 'color-contrast', selector }] });
+  return axe.run(within, options);
+}"""
+
+
+def findings(found: Any) -> list[str]:
+    """What axe says, one line for each element."""
+    return [
+        f"{violation['id']} ({violation['impact']}): {violation['help']}: "
+        f"{' '.join(map(str, node['target']))}: {node['html'][:160]} {node['failureSummary']}"
+        for violation in found["violations"]
+        for node in violation["nodes"]
+    ]

@@ -213,7 +213,7 @@ export function race({ store, esm, root, uid, invites }) {
   }
   mark({ training: "idle", step: 0, loss: "", score: 0 });
   const stop = store.watch(show);
-  const sized = new ResizeObserver(draw);
+  const sized = new ResizeObserver(() => requestAnimationFrame(draw)); // a drawing that changes its own size waits
   sized.observe(chart);
   show();
   return {

@@ -83,9 +83,11 @@ def _add_templates(app: Sphinx, config: Any) -> None:
 
 def _mend_page(app: Sphinx, page: str, template: str, context: dict[str, Any], _: Any) -> None:
     context["without_unused_scripts"] = without_unused_scripts
-    # docutils gives bibliographies roles that ARIA has withdrawn, or that their content belies.
+    # docutils gives bibliographies roles that ARIA has withdrawn, or that their content belies; who
+    # speaks to a page asks for the words that are seen.
     if body := context.get("body"):
         body = body.replace(' role="doc-biblioentry"', "")
+        body = body.replace(' aria-label="Toggle hidden content"', "")
         context["body"] = body.replace('<div role="list" class="citation-list">', "<div>")
 
 
@@ -101,6 +103,10 @@ def _remove_unused(app: Sphinx, exception: Exception | None) -> None:
             path.unlink(missing_ok=True)
     for source_map in static.rglob("*.map"):
         source_map.unlink()
+    script = static / "copybutton.js"  # its buttons' title is no name in WebKit
+    plain = '<button class="copybtn'
+    text = script.read_text("utf-8")
+    script.write_text(text.replace(plain, f'{plain[:7]} aria-label="Copy"{plain[7:]}'), "utf-8")
     for path in static.rglob("*.css"):
         sheet = path.read_text("utf-8")
         mended = without_letters_of_icons(without_lost_fonts(sheet, path.parent))
