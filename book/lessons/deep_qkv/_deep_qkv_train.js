@@ -95,7 +95,7 @@ export function sorterTraining({ uid, root, model, follow }) {
       floor,
       top: TOP_LOSS,
       criterion: "below, the share of the 27 words that it sorts",
-      lasts: choice.speed === "watch" ? "some ten seconds" : "",
+      lasts: choice.speed === "watch" ? "about ten seconds" : "",
       words: floor > 0 ? `the floor, ${floor.toFixed(4)}: no predictor is lower` : "the floor, 0",
     };
   }

@@ -98,7 +98,7 @@ export function bracketTraining({ uid, root, model, follow }) {
       top: TOP_LOSS,
       bottom: floor - BELOW,
       criterion: `below, how near an honest model is, up to ${near} nats`,
-      lasts: steps === lesson().steps ? "some half a minute" : "",
+      lasts: steps === lesson().steps ? "about half a minute" : "",
       words: `the floor over all strings, ${floor.toFixed(4)}; on a few, luck may go below`,
     };
   }
