@@ -11,7 +11,7 @@ from attn_notes import allowed
 from book.kit.predictions import Part
 from book.page.bundle import javascript, plain_style
 
-OPENS = (13.0, 13.0, 14.0)  # rem high as it opens: wide, on a page, on a phone
+OPENS = (10.0, 10.0, 12.0)  # rem high as it opens: wide, on a page, on a phone
 
 
 class Scored(anywidget.AnyWidget):

@@ -24,7 +24,7 @@ from attn_notes.training import recorded
 from book.page.bundle import javascript, style
 from book.page.weights import named, pack, summary
 
-OPENS = (44.5, 61.5, 79.0)  # rem high as it opens: wide, on a page, on a phone
+OPENS = (28.0, 47.5, 61.5)  # rem high as it opens: wide, on a page, on a phone
 SHOWN = ("dot", "volume", "angle")  # kinds of score
 LONGEST_TEXT = 40
 
