@@ -158,7 +158,8 @@ def test_a_place_is_as_high_as_its_widget_opens(stem: str) -> None:
     declared = importlib.import_module(f"book.lessons.{stem}.widget").OPENS
     if isinstance(declared, dict):  # by picture
         declared = next(iter(declared.values()))
-    assert tuple(map(float, heights.values())) == declared and list(declared) == sorted(declared)
+    wide, usual, narrow = map(str, declared)  # not the higher the narrower: some drawings shrink
+    assert heights == {"--opens-wide": wide, "--opens": usual, "--opens-narrow": narrow}
     style = (ROOT / "book" / "_static" / "book.css").read_text("utf-8")
     assert set(heights) == set(re.findall(r"min-height: var\((--[\w-]+), 24rem\)", style))
 
