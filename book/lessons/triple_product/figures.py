@@ -365,7 +365,7 @@ def matched(found: Tensor) -> Picture:
         ax.tick_params(labelsize=LETTERS)
     return Picture(
         fig,
-        "It follows a match, but only at distances that it knows",
+        "It follows a match that is about as far back as in its texts",
         "How often two layers predict the letter so far back, among random letters: the middle "
         f"one of {SPELLED[found.shape[-1]]} models, and their middle half.",
         f"Share of predictions that are the letter so far back: {_followed(found)}.",
