@@ -99,10 +99,13 @@ def _every(holds: Tensor, where: Tensor) -> bool:
 
 
 def _attends(
-    answer: Callable[[Tensor, Tensor], Tensor], keep: Tensor, generator: Generator
+    answer: Callable[[Tensor, Tensor], Tensor],
+    keep: Tensor,
+    generator: Generator,
+    shift: float = 0.0,
 ) -> None:
     """The mask is right for random scores and these tokens, true where they are no padding."""
-    scores = torch.randn(len(keep), len(keep), generator=generator)
+    scores = torch.randn(len(keep), len(keep), generator=generator) + shift
     given, kept = scores.clone(), keep.clone()
     masked = _masked(answer, scores, keep)
     need(given.equal(scores) and kept.equal(keep), "what was passed in has been changed.")
@@ -172,6 +175,7 @@ def mask(answer: Callable[[Tensor, Tensor], Tensor], draw: Generator) -> str:
     found = _masked(answer, small, torch.tensor([True, True])).softmax(-1)
     need(torch.allclose(found, right, atol=1e-6), "right for six tokens, but not for two.")
     _attends(answer, torch.rand(11, generator=draw) < 0.5, draw)
+    _attends(answer, torch.rand(11, generator=draw) < 0.5, draw, shift=-200.0)  # −110 is no −∞
     return "no token looks at the future or at padding, and the rest follows its own scores."
 
 
@@ -213,15 +217,16 @@ def _banned(x: Tensor) -> Tensor:
     return logits
 
 
-def _neighbour(reader: int, token: int | None = None) -> Model:
-    """Nobody reads ahead but one position, counted from the end if negative, by one.
+def _neighbour(thirds: int, token: int | None = None) -> Model:
+    """Nobody reads ahead but one position, so many thirds of the way to the last but one, by one.
 
     It reads which token comes, or only whether it is this one. In a single token nobody does.
     """
 
     def model(x: Tensor) -> Tensor:
         logits = _honest(x)
-        if x.shape[1] > 1:
+        if (n := x.shape[1] - 1) > 0:
+            reader = min(thirds * n // 3, n - 1)
             ahead = _one_hot(x[:, 1:][:, reader])
             logits[:, :-1][:, reader] += 0.5 * (ahead if token is None else ahead[:, [token]])
         return logits
@@ -241,7 +246,7 @@ def _far_sighted(x: Tensor) -> Tensor:
     return logits
 
 
-NEIGHBOURS = {0: "first", -1: "last but one"}  # of the positions that something follows
+NEIGHBOURS = {0: "its first", 1: "a middle", 2: "a middle", 3: "its last but one"}
 
 ASKED = 4
 """How often a detector is asked about each model, so that luck does not carry it through."""
@@ -264,11 +269,11 @@ SUSPECTS: list[tuple[Model, bool, str]] = [  # whether it reads ahead, and what 
     (_one_letter, True, "a model that peeks for a single letter, b, got away."),
     *(
         (
-            *(_neighbour(reader), True),
-            f"a model that peeks from its {who} position only, at the next, got away. Do you cut "
+            *(_neighbour(thirds), True),
+            f"a model that peeks from {who} position only, at the next, got away. Do you cut "
             "in every place?",
         )
-        for reader, who in NEIGHBOURS.items()
+        for thirds, who in NEIGHBOURS.items()
     ),
     (
         *(_from_length, True),
@@ -277,11 +282,11 @@ SUSPECTS: list[tuple[Model, bool, str]] = [  # whether it reads ahead, and what 
     ),
     *(
         (
-            *(_neighbour(reader, token), True),
-            f"a model that peeks from its {who} position only, and only for {VOCABULARY[token]!r} "
-            "at the next, got away. Do you try every token in every place?",
+            *(_neighbour(thirds, token), True),
+            f"a model that peeks from {NEIGHBOURS[thirds]} position only, and only for "
+            f"{VOCABULARY[token]!r} at the next, got away. Do you try every token in every place?",
         )
-        for reader, who in NEIGHBOURS.items()
+        for thirds in (0, 3)
         for token in range(len(VOCABULARY))
         if token != PAD
     ),
@@ -338,7 +343,7 @@ def allowed(answer: Callable[[int, int], Iterable[str]], draw: Generator) -> str
         return value
 
     far = 20 + int(torch.randint(40, (), generator=draw))
-    for remaining in (*range(1, 9), 0, far):
+    for remaining in (*range(1, 21), 0, far):
         for depth in range(remaining + 1):
             value = value_at(depth, remaining)
             mask = BRACKETS.allowed(depth, remaining)

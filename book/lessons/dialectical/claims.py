@@ -223,7 +223,7 @@ def lesson(recorded: Recorded) -> list[Claim]:
             near(ends["published, masked"]),
             Mine("every", (mended,), ("above", None), low=-statistics.ROUNDING, high=recipe.NEAR),
         ),
-        "With one line mended, no prediction depends on a later character": (
+        f"With one line mended, no prediction on {recipe.LEAK_TEXT} depends on a later character": (
             reads_no_future(recorded.saw("published, masked", "leak")),
             Mine("every", (mended,), ("ahead", None), high=0.0),
         ),

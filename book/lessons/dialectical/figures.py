@@ -253,8 +253,8 @@ def falling(live: Live) -> Picture:
     return Picture(
         fig,
         title=title,
-        caption=f"Loss on {recipe.PROBED} strings that no model was trained on, less the best "
-        f"predictor's on the same ones; median and middle half of {seeds} seeds.",
+        caption=f"Loss on {recipe.PROBED} strings drawn apart from those of the training, less the "
+        f"best predictor's on the same ones; median and middle half of {seeds} seeds.",
         alt="Loss above the floor against steps. "
         + listed(
             f"{kind} it begins at {number(median(live.curves[kind][0]), 2)} and ends at "
@@ -660,9 +660,8 @@ def lattice(model: LanguageModel, prompt: str = "((", budget: int = 9) -> Pictur
     crossed = next(r for r, d in zip(left_, opened, strict=True) if d > r)
     return Picture(
         fig,
-        title="A text stays balanced if it never opens more than it has characters left to close",
-        caption=f"Where a text of at most {budget} more characters may be, from the prompt "
-        f"“{prompt}”.",
-        alt=f"Brackets open against characters left. “{drawn}” stays below the diagonal; "
+        title="A text can still be closed while no more brackets are open than characters are left",
+        caption=f"Brackets open and characters left, in two texts from the prompt “{prompt}”.",
+        alt=f"Brackets open against characters left. “{drawn}” never crosses the diagonal; "
         f"“{forbidden}” crosses it with {crossed} characters left.",
     )
