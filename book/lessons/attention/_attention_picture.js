@@ -99,7 +99,7 @@ export function picture({ store, name, view }) {
     else later();
   });
   const sized = new ResizeObserver(() => {
-    if (Math.floor(canvas.clientWidth) !== width) draw();
+    if (Math.floor(canvas.clientWidth) !== width) later(); // what changes its own size waits
   });
   sized.observe(canvas);
   draw();
