@@ -264,7 +264,7 @@ export function guide({ store, uid }) {
     const again = () => settle(el);
     narrow.addEventListener("change", again);
     addEventListener("scroll", where, { passive: true });
-    const sized = new ResizeObserver(() => requestAnimationFrame(chart)); // what changes its own size waits
+    const sized = new ResizeObserver(chart);
     sized.observe(node);
     const grown = new ResizeObserver(where); // pictures have their height when they are drawn
     grown.observe(document.body);
