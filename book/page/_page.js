@@ -195,6 +195,9 @@ export const sleeper = () =>
     "No model yet: this wakes up as soon as the notebook has trained one and loads it.",
   );
 
+/** What is said where no Worker begins. */
+export const UNABLE = "This browser cannot train here. Everything else on the page works; the notebook trains.";
+
 /** Move the one tab stop of a set of cells, and the focus with it. */
 export function rove(from, to) {
   if (!to) return;

@@ -1,12 +1,12 @@
 // The panel in which a reader trains a model: what is changed, a guess, Train, and the loss above its floor.
 
-import { button, html, segments, svg } from "./_page.js";
+import { UNABLE, button, html, segments, svg } from "./_page.js";
 import { settingsFold } from "./_train_settings.js";
 import { trainer } from "./trainer.js";
 import { keeper } from "./_kept_weights.js";
 import { listenFor, shownIn } from "./_listening.js";
-import { challengeRow, tallyLine } from "./_train_choices.js";
 import { EVERY, settled } from "./_train_guess.js";
+import { ownName } from "./_unpack.js";
 import { sameWay, watchYours, yours } from "./_yours.js";
 
 const KEPT_RUNS = 16; // earlier curves stay in the picture, in grey
@@ -91,12 +91,28 @@ function lossChart() {
   return { node, begin, add };
 }
 
+const shapesOf = (draws) =>
+  Object.fromEntries(Object.entries(draws).map(([name, { shape }]) => [ownName(name), shape]));
+
+/**
+ * How far a challenge is by runs of its seeds that were trained with the choices that the panel shows, whenever that
+ * was; `met` is null as long as it may yet be.
+ */
+function standing({ seeds, done, refused }, runs) {
+  const why = refused?.();
+  if (why) return { met: false, words: why };
+  const met = runs.filter((run) => run.passed).length;
+  const words = `${met} of ${runs.length} seeds ${done}`;
+  if (met < runs.length) return { met: false, words };
+  return runs.length < seeds ? { met: null, words: `${words}, ${seeds} are asked` } : { met: true, words };
+}
+
 /**
  * The panel. `root` carries data-training, data-step, data-loss and data-score for whoever drives it.
  *
  *   lesson    whose guesses and runs these are, by its stem
  *   settings  nodes of the choices; whoever changes one calls `restart`
- *   plan(seed)  {setup, name, shapes, floor, top, bottom, words, criterion, run, lasts}: what to train, what its
+ *   plan(seed)  {setup, name, floor, top, bottom, words, criterion, run, lasts}: what to train, what its
  *               weights are kept as, the picture's scale (`bottom` if there is something to see below
  *               the floor) with names for the floor and for what is reached; `lines` are further yardsticks,
  *               [{at, words}], and `tone` is the class of the curve, which it keeps when it is an earlier
@@ -106,19 +122,19 @@ function lossChart() {
  *               words; `curve`, the losses to be drawn at that step, where these are not those of the
  *               batches; whatever else is there stays in the history for `series`
  *   series(history)  rows of [x, y] by name, for the figures
- *   follow(weights, step)   everything else that the widget shows
+ *   follow(weights, step)   everything else that the widget shows, if there is something
  *   more      what stands above the challenge
  *   first     the first seed
- *   seeds     how many one button trains in a row
+ *   seeds     how many one button trains in a row, if not those of the challenge
  *   guesses, outcome(history), found(history)   the question asked before the first start, what came out
  *               in words, and which of the answers that is
- *   challenge {text(), passed(run, last), judged(runs)}: what is asked; whether a run does it, by what is kept of
- *               it and the last of its history; and of the runs of the seeds of that button that were trained with
- *               these choices, whenever that was, {met, words}; met is null as long as it may yet be
+ *   challenge {text(), seeds, passed(run, last), done, refused()}: what is asked of the first so many seeds; whether a
+ *               run does it, by what is kept of it and the last of its history, which has a loss; what those did that
+ *               do, as in "sort all 27"; and why the choices do not suit, if they do not
  */
-export function trainPanel({ uid, root, esm, title, settings, plan, judge, follow, ...rest }) {
+export function trainPanel({ uid, root, esm, title, settings, plan, judge, follow = () => {}, ...rest }) {
   const { lesson, guesses, outcome, found, series = () => ({}), pace = () => Infinity } = rest;
-  const { challenge, seeds, more = [], first: seed0 = 1 } = rest;
+  const { challenge, seeds = challenge.seeds, more = [], first: seed0 = 1 } = rest;
   let current = null; // the plan
   let seed = seed0;
   let weights = null;
@@ -156,7 +172,7 @@ export function trainPanel({ uid, root, esm, title, settings, plan, judge, follo
   see.classList.add("attn-elsewhere");
   const kept = keeper({
     key: () => current.name,
-    shapes: () => current.shapes,
+    shapes: () => shapesOf(current.setup.draws),
     weights: () => weights,
     give: take,
     say,
@@ -176,9 +192,9 @@ export function trainPanel({ uid, root, esm, title, settings, plan, judge, follo
     html("span", { class: "attn-label" }, guesses.question),
     ask.node,
   );
-  const tally = tallyLine();
+  const tally = html("p", { class: "attn-train-line", role: "status" });
   const task = html("p", {});
-  const asked = challengeRow(task, tally);
+  const asked = html("div", { class: "attn-controls attn-challenge" }, task, tally);
   const folded = settingsFold({ uid, settings, keep: (made) => yours(lesson).choose(title, made) });
   const minutes = html("span", { class: "attn-minutes" });
   const node = html(
@@ -211,9 +227,7 @@ export function trainPanel({ uid, root, esm, title, settings, plan, judge, follo
     if (said.textContent !== sentence) said.textContent = sentence;
   }
 
-  function mark(values) {
-    for (const [name, value] of Object.entries(values)) root.dataset[name] = value;
-  }
+  const mark = (values) => Object.assign(root.dataset, values);
 
   /** There has been a run: all else is there from now on. */
   function wake() {
@@ -252,7 +266,7 @@ export function trainPanel({ uid, root, esm, title, settings, plan, judge, follo
     see.hidden = !shownIn(lesson, current.run.kind);
     see.disabled = !runs.some(({ kind }) => kind === current.run.kind);
     const row = runs.filter((run) => run.seed <= seeds && sameWay(run, current.run));
-    const { met, words } = row.length ? challenge.judged(row) : { met: false, words: "" };
+    const { met, words } = row.length ? standing(challenge, row) : { met: false, words: "" };
     asked.dataset.met = met === true;
     const far = met === null ? `${words}.` : `${met ? "Met" : "Not met"}: ${words}.`;
     tally.textContent = words && far;
@@ -295,7 +309,7 @@ export function trainPanel({ uid, root, esm, title, settings, plan, judge, follo
       go.textContent = "Train";
       waiting = [];
       hurried = one.disabled = false; // who presses again may have more luck, and is told if not
-      say("This browser cannot train here. Everything else on the page works; the notebook trains.");
+      say(UNABLE);
       return;
     }
     mark({ training: state });
@@ -325,7 +339,7 @@ export function trainPanel({ uid, root, esm, title, settings, plan, judge, follo
       said: words,
       series: lost ? {} : series(history),
     };
-    yours(lesson).add({ ...run, passed: challenge.passed(run, last) });
+    yours(lesson).add({ ...run, passed: !lost && challenge.passed(run, last) });
     hurried = waiting.length > 0;
     if (!hurried) return;
     seed = waiting.shift();

@@ -2,10 +2,9 @@
 
 import { alone } from "./_alone.js";
 import { oneOf, whole } from "./_chosen.js";
-import { html, segments } from "./_page.js";
-import { fieldsOf, labelled, ofSeeds, rateAndSteps, trainedWith } from "./_train_choices.js";
+import { html } from "./_page.js";
 import { PARTS, partOf, settled } from "./_train_guess.js";
-import { trainPanel } from "./_train_panel.js";
+import { RATE, STEPS, lessonPanel } from "./_train_lesson.js";
 import { yours } from "./_yours.js";
 
 const SEEDS = 3;
@@ -84,29 +83,14 @@ Object.assign(globalThis, {
 function render({ model, el }) {
   const root = html("div", { class: "attn-widget", role: "group", "aria-label": "A coin" });
   const shown = html("p", {}, "No coin yet.");
-  const suits = { rate: model.get("rate"), steps: model.get("steps") };
-  let choice = { coin: "fair", rate: suits.rate, total: suits.steps };
-  const change = (next) => {
-    choice = { ...choice, ...next };
-    show();
-    panel.restart();
-  };
-  const field = fieldsOf("coin");
-  const coins = field(segments, "coin", "Coin", (coin) => change({ coin }));
-  const menus = rateAndSteps({ field, change });
-  function show() {
-    coins.set(Object.keys(HEADS).map((name) => [name, name]), choice.coin);
-    menus.show(suits, choice);
-  }
-  const plan = (seed) => {
+  const choice = { coin: "fair" };
+  const plan = () => {
     const share = HEADS[choice.coin];
     const floor = -(share * Math.log(share) + (1 - share) * Math.log(1 - share));
-    const { step: program, draws } = model.get("lesson");
     return {
-      run: { kind: choice.coin, name: `${choice.coin} coin`, ...trainedWith(choice, suits), criterion: "know it" },
-      setup: { program, draws, seed, given: { batch: [share] }, rate: choice.rate, steps: choice.total, warmup: 2 },
+      run: { kind: choice.coin, name: `${choice.coin} coin`, criterion: "know it" },
+      setup: { given: { batch: [share] } },
       name: `coin ${choice.coin}`,
-      shapes: { side: [1] },
       floor,
       top: 2,
       words: `the floor, ${floor.toFixed(4)}`,
@@ -118,20 +102,22 @@ function render({ model, el }) {
     const off = Math.abs(chanceOf(weights) - HEADS[choice.coin]);
     return { score: off < NEAR ? 1 : 1 - off || 0, words: `heads in ${Math.round(100 * chanceOf(weights))} of 100`, off };
   };
-  const panel = trainPanel({
+  const panel = lessonPanel({
     uid: "coin",
     root,
     esm: model.get("_esm"),
     title: "Train a coin",
-    settings: [labelled("Coin", coins), ...menus.nodes],
     lesson: "coins",
-    seeds: SEEDS,
-    challenge: ofSeeds({
+    choice,
+    fields: [{ name: "coin", label: "Coin", options: () => Object.keys(HEADS).map((name) => [name, name]) }, RATE, STEPS],
+    recipe: () => ({ ...model.get("lesson"), rate: model.get("rate"), steps: model.get("steps"), warmup: 2 }),
+    offered: () => ({}),
+    challenge: {
       text: () => `choose so that all ${SEEDS} seeds know it.`,
       seeds: SEEDS,
       passed: ({ arrived }) => arrived !== null,
       done: "know it",
-    }),
+    },
     plan,
     judge,
     series: (history) => ({ loss: history.map(({ step, loss }) => [step, loss]), off: history.map(({ step, off }) => [step, off]) }),
@@ -154,8 +140,7 @@ function render({ model, el }) {
   toss();
   if (model.get("lesson").step) {
     root.append(shown, panel.node);
-    show();
-    panel.restart();
+    panel.reload();
   }
   return () => {
     shut();

@@ -1,7 +1,7 @@
 // The mask taken out: what a head then reads, and what is written; and a model trained before the reader's eyes, with the
 // mask and without.
 
-import { button, html, segments } from "./_page.js";
+import { UNABLE, button, html, segments } from "./_page.js";
 import { trainer } from "./trainer.js";
 import { EVERY } from "./_train_guess.js";
 import { yours } from "./_yours.js";
@@ -136,7 +136,7 @@ export function race({ store, esm, root, uid, invites }) {
     for (const each of Object.values(go)) each.setAttribute("aria-disabled", state === "running"); // disabled, it would lose the focus
     if (running) go[running.mask].textContent = state === "running" ? "Training …" : invites ? "Once more" : starts(running.mask);
     mark({ training: state === "failed" ? "idle" : state });
-    if (state === "failed") verdict.textContent = "This browser cannot train here. Everything else on the page works; the notebook trains.";
+    if (state === "failed") verdict.textContent = UNABLE;
     if (state === "failed") store.set({ tried: true });
     if (state === "done") end();
   }
@@ -170,9 +170,7 @@ export function race({ store, esm, root, uid, invites }) {
     draw();
   }
 
-  function mark(values) {
-    for (const [name, value] of Object.entries(values)) root.dataset[name] = value;
-  }
+  const mark = (values) => Object.assign(root.dataset, values);
 
   function draw() {
     const now = store.now();

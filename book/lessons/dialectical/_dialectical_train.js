@@ -1,8 +1,6 @@
 // Training a model of brackets on the page: mask published or mended, which rate, how many steps.
 
-import { segments } from "./_page.js";
-import { fieldsOf, ofSeeds, rateAndSteps, shapesOf, trainedWith } from "./_train_choices.js";
-import { trainPanel } from "./_train_panel.js";
+import { RATE, STEPS, lessonPanel } from "./_train_lesson.js";
 import { bestCosts, changed, following, heldOut } from "./_dialectical_learn.js";
 import { forward, make, prepare } from "./_dialectical_model.js";
 import { inOrder } from "./_dialectical_runs.js";
@@ -10,14 +8,14 @@ import { crossEntropy } from "./_dialectical_task.js";
 
 const TOP_LOSS = 2; // nats, at the upper edge of the picture
 const BELOW = 0.5; // nats of room under the floor, for who reads ahead
-const HELD = { few: 128, many: 512, every: 25 }; // strings to judge by, and steps from one judgement to the next
+export const HELD = { few: 128, many: 512, every: 25 }; // strings to judge by, and steps from one judgement to the next
 const HERE = 4; // strings where the page itself judges
 const EVEN = Math.log(7); // what it costs to find all tokens as likely
 const CHALLENGE = { seeds: 3, near: 0.03, within: 300 }; // seeds, nats, steps
 /** A prediction that a later character moves by more has read ahead; single precision rounds below. */
 export const READS_AHEAD = 1e-4;
 
-const GUESSES = {
+export const GUESSES = {
   question: "Your guess: where does the loss end?",
   options: [
     ["above", "above the floor"],
@@ -56,49 +54,38 @@ export function worded({ loss, best, leak }) {
   return `${where}, but it reads ahead: a later character moves a prediction by up to ${leak.toFixed(2)} nats`;
 }
 
+/** The loss above the best predictor's, at each step at which it was judged, and 1 for who ends reading ahead. */
+export function series(history) {
+  const above = new Map(history.filter(({ found }) => found).map(({ found: { step, loss, best } }) => [step, loss - best]));
+  const { step, leak } = history.at(-1).found;
+  return { above: [...above], ahead: [[step, Number(!(leak < READS_AHEAD))]] };
+}
+
+/** Which of the guesses came out, by what is near. */
+export function endsAt(history, near) {
+  const { loss, best } = history.at(-1).found;
+  if (loss < best) return "below";
+  return loss - best <= near ? "near" : "above";
+}
+
 /** The panel of a training. `follow(lesson, name, weights)` shows a model as it learns. */
 export function bracketTraining({ uid, root, model, follow }) {
-  let choice = { name: null, rate: null, total: null };
+  const choice = { name: null };
   const lessons = () => model.get("lessons");
   const lesson = () => lessons()[choice.name];
-  const suited = (name) => ({ name, rate: lessons()[name].rate, total: lessons()[name].steps });
+  const names = () => inOrder(lessons()).map((name) => [name, name]);
 
-  const change = (next) => {
-    choice = { ...choice, ...next };
-    show();
-    panel.restart();
-  };
-  const field = fieldsOf(uid);
-  const names = field(segments, "name", "What learns", (name) => change(suited(name)));
-  const menus = rateAndSteps({ field, change });
-
-  function show() {
-    names.set(inOrder(lessons()).map((name) => [name, name]), choice.name);
-    menus.show(lesson(), choice);
-  }
-
-  function plan(seed) {
-    const { step: program, draws, warmup, floor, near } = lesson();
-    const { rate, total: steps } = choice;
+  function plan() {
+    const { task, floor, near } = lesson();
     return {
-      run: {
-        kind: choice.name,
-        name: choice.name,
-        ...trainedWith(choice, lesson()),
-        criterion: `end honest and within ${near} nats of the best predictor`,
-      },
-      setup: {
-        program, draws, warmup, rate, seed, steps,
-        task: "brackets",
-        options: { task: lesson().task, ...HELD },
-      },
+      run: { kind: choice.name, name: choice.name, criterion: `end honest and within ${near} nats of the best predictor` },
+      setup: { task: "brackets", options: { task, ...HELD } },
       name: `brackets ${choice.name}`,
-      shapes: shapesOf(draws),
       floor,
       top: TOP_LOSS,
       bottom: floor - BELOW,
       criterion: `below, how near an honest model is, up to ${near} nats`,
-      lasts: steps === lesson().steps ? "about half a minute" : "",
+      lasts: choice.steps === lesson().steps ? "about half a minute" : "",
       words: `the floor over all strings, ${floor.toFixed(4)}; on a few, luck may go below`,
     };
   }
@@ -108,13 +95,6 @@ export function bracketTraining({ uid, root, model, follow }) {
     return { score: scored(found, lesson().near), words: worded(found), found };
   }
 
-  /** The loss above the best predictor's, at each step at which it was judged, and 1 for who ends reading ahead. */
-  function series(history) {
-    const above = new Map(history.map(({ found: { step, loss, best } }) => [step, loss - best]));
-    const { step, leak } = history.at(-1).found;
-    return { above: [...above], ahead: [[step, Number(!(leak < READS_AHEAD))]] };
-  }
-
   function outcome(history) {
     const { loss, best, leak } = history.at(-1).found;
     const by = loss - best;
@@ -122,47 +102,34 @@ export function bracketTraining({ uid, root, model, follow }) {
     if (leak < READS_AHEAD) return `It ends ${where}, and reads nothing ahead.`;
     return `It reads ahead: that it ends ${where} says nothing of how well it predicts.`;
   }
-  function found(history) {
-    const { loss, best } = history.at(-1).found;
-    if (loss < best) return "below";
-    return loss - best <= lesson().near ? "near" : "above";
-  }
 
   const { seeds, near, within } = CHALLENGE;
-  const challenge = ofSeeds({
-    text: () =>
-      `choose so that all ${seeds} seeds end within ${within} steps less than ${near} nats above the best predictor on ` +
-      `${HELD.many} fresh strings, with no prediction that moves when a later character is changed.`,
-    seeds,
-    passed: (run, { step, found: { loss, best, leak } }) =>
-      step <= within && loss - best < near && leak < READS_AHEAD,
-    done: `end there within ${within} steps, and honest`,
-  });
-  const panel = trainPanel({
+  return lessonPanel({
     uid,
     root,
     esm: model.get("_esm"),
-    title: "Train one here",
-    settings: [names.node, ...menus.nodes],
     lesson: "dialectical",
-    seeds,
-    challenge,
+    choice,
+    fields: [{ name: "name", label: "What learns", title: "", anew: true, options: names }, RATE, STEPS],
+    recipe: lesson,
+    taught: () => names().length > 0,
+    ready: () => prepare(lessons()),
+    offered: () => (lesson() ? null : { name: inOrder(lessons())[0] }),
     plan,
     judge,
     follow: (weights) => follow(lesson(), choice.name, weights),
     series,
     guesses: GUESSES,
     outcome,
-    found,
+    found: (history) => endsAt(history, lesson().near),
+    challenge: {
+      text: () =>
+        `choose so that all ${seeds} seeds end within ${within} steps less than ${near} nats above the best predictor on ` +
+        `${HELD.many} fresh strings, with no prediction that moves when a later character is changed.`,
+      seeds,
+      passed: (run, { step, found: { loss, best, leak } }) =>
+        step <= within && loss - best < near && leak < READS_AHEAD,
+      done: `end there within ${within} steps, and honest`,
+    },
   });
-
-  async function reload() {
-    await prepare(lessons());
-    panel.node.hidden = Object.keys(lessons()).length === 0;
-    if (panel.node.hidden) return;
-    if (!lesson()) choice = suited(inOrder(lessons())[0]);
-    show();
-    panel.restart();
-  }
-  return { node: panel.node, reload, free: panel.free, pause: panel.pause };
 }

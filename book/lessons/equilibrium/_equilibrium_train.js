@@ -1,10 +1,8 @@
 // Training a language model on the page by AEP, by the naive way, or by BPTT: from the same start, on the
 // same text.
 
-import { ownName } from "./_unpack.js";
-import { html, number, segments } from "./_page.js";
-import { fieldsOf, labelled, ofSeeds, rateAndSteps, shapesOf, trainedWith } from "./_train_choices.js";
-import { trainPanel } from "./_train_panel.js";
+import { html, number } from "./_page.js";
+import { RATE, STEPS, lessonPanel } from "./_train_lesson.js";
 import { heldOutLoss } from "./_equilibrium_learn.js";
 import { seriesAt, yours } from "./_yours.js";
 
@@ -24,8 +22,8 @@ export const gone = (loss, from, goal) => Math.min(1, Math.max(0, (from - loss) 
 
 /** The panel of the training. */
 export function settlingTraining({ uid, root, model }) {
-  let choice = null; // {way, rate, total}
-  let offered = ""; // what was there to choose from
+  const choice = { way: null };
+  let known = ""; // what was there to choose from
   let ends = {}; // way -> where it ended, of runs that differ in nothing else
   let last = null; // the last judgement
   let judgeHere = null;
@@ -41,21 +39,12 @@ export function settlingTraining({ uid, root, model }) {
   /** With the characters counted: the lesson counts other texts, of more. */
   const counted = ({ name, nats }) => `${name} of ${lesson().characters.length} characters, ${number(nats, 3)}`;
 
-  const change = (next) => {
-    choice = { ...choice, ...next };
-    show();
-    panel.restart();
-  };
-  const field = fieldsOf(uid);
-  const way = field(segments, "way", "Way to the gradient", (chosen) => change({ way: chosen }));
-  const menus = rateAndSteps({ field, change });
-  /** Rate and steps that suit every way. */
-  const suits = () => ({ rate: lesson().optimizer.rate, steps: lesson().steps });
   const compared = html("p", { class: "eq-ends" });
 
-  function show() {
-    way.set(ways().map((name) => [name, name, TONES[name]]), choice.way);
-    menus.show(suits(), choice);
+  /** Rate and steps suit every way. */
+  function recipe() {
+    const { ways: programs, draws, steps, optimizer } = lesson();
+    return { step: Object.fromEntries(programs)[choice.way], draws, steps, ...optimizer };
   }
 
   /** The ends of the ways so far, each with the colour of its curve. */
@@ -66,38 +55,18 @@ export function settlingTraining({ uid, root, model }) {
     compared.replaceChildren("Ends, from one start: ", ...parts);
   }
 
-  function setup(seed, { way, rate, total }) {
-    const { ways: programs, draws, optimizer, text, characters, held, read, every, governor } = lesson();
-    return {
-      ...optimizer,
-      program: Object.fromEntries(programs)[way],
-      draws, rate, seed,
-      steps: total,
-      task: "settling",
-      options: { text, characters, held, read, every, governor },
-    };
-  }
-
-  function plan(seed) {
-    const { choices } = trainedWith(choice, suits());
+  function plan(seed, choices) {
     const kept = yours("equilibrium").runs.filter((run) => run.seed === seed && run.choices === choices);
     const found = kept.map((run) => [run.kind, seriesAt(run, "end", null)]);
     ends = Object.fromEntries(found.filter(([, end]) => Number.isFinite(end))); // one whose loss was lost has none
     last = null;
     tell();
     const { from, goal } = yardsticks();
+    const { optimizer, text, characters, held, read, every, governor } = lesson();
     return {
-      run: {
-        kind: choice.way,
-        name: choice.way,
-        ...trainedWith(choice, suits()),
-        criterion: `end below ${goal.name}`,
-      },
-      setup: setup(seed, choice),
+      run: { kind: choice.way, name: choice.way, criterion: `end below ${goal.name}` },
+      setup: { ...optimizer, task: "settling", options: { text, characters, held, read, every, governor } },
       name: `equilibrium ${choice.way}`,
-      shapes: Object.fromEntries(
-        Object.entries(shapesOf(lesson().draws)).map(([name, shape]) => [ownName(name), shape]),
-      ),
       floor: goal.nats,
       top: Math.ceil(10 * from.nats) / 10,
       bottom: goal.nats - BELOW,
@@ -132,48 +101,48 @@ export function settlingTraining({ uid, root, model }) {
   }
 
   const { seeds, steps: within } = CHALLENGE;
-  const challenge = ofSeeds({
-    text: () => `without BPTT, all ${seeds} seeds end below the dashed line within ${within} steps.`,
-    seeds,
-    passed: (run, { step, end }) => step <= within && end < yardsticks().goal.nats,
-    done: `end below the dashed line within ${within} steps`,
-    refused: () => (choice.way === WITH_A_WAY_BACK ? "it is to be done without BPTT" : null),
-  });
-
-  const panel = trainPanel({
+  return lessonPanel({
     uid,
     root,
     esm: model.get("_esm"),
-    title: "Train one here",
-    settings: [labelled("Way to the gradient", way), ...menus.nodes],
     lesson: "equilibrium",
-    seeds,
-    challenge,
+    choice,
+    fields: [
+      {
+        name: "way",
+        label: "Way to the gradient",
+        options: () => ways().map((name) => [name, name, TONES[name]]),
+      },
+      RATE,
+      STEPS,
+    ],
+    recipe,
+    taught,
+    ready: async () => {
+      judgeHere = await heldOutLoss(lesson());
+    },
+    offered() {
+      const { optimizer, steps } = lesson();
+      const before = known;
+      known = `${ways()} ${optimizer.rate} ${steps}`;
+      return known === before ? null : { way: ways()[0] };
+    },
     more: [compared],
     plan,
     judge,
-    follow: () => {},
+    series: (history) => ({ end: [[history.at(-1).step, history.at(-1).end]] }),
     guesses: {
       question: "Your guess: which of the three learns least, and so ends with the highest loss?",
       options: Object.keys(TONES).map((way) => [way, way]),
     },
-    series: (history) => ({
-      end: [[history.at(-1).step, history.at(-1).end]],
-    }),
     outcome,
     found: () => worst(ends, ways()),
+    challenge: {
+      text: () => `without BPTT, all ${seeds} seeds end below the dashed line within ${within} steps.`,
+      seeds,
+      passed: (run, { step, end }) => step <= within && end < yardsticks().goal.nats,
+      done: `end below the dashed line within ${within} steps`,
+      refused: () => (choice.way === WITH_A_WAY_BACK ? "it is to be done without BPTT" : null),
+    },
   });
-
-  async function reload() {
-    panel.node.hidden = !taught();
-    if (!taught()) return;
-    judgeHere = await heldOutLoss(lesson());
-    const { rate, steps } = suits();
-    const all = `${ways()} ${rate} ${steps}`;
-    if (all !== offered) choice = { way: ways()[0], rate, total: steps };
-    offered = all;
-    show();
-    panel.restart();
-  }
-  return { node: panel.node, reload, free: panel.free, pause: panel.pause };
 }

@@ -1,9 +1,7 @@
 // Training a copier on the page: which score, how many layers, which periods, and several seeds in a row.
 
 import { argmax, softmax } from "./_model.js";
-import { segments, select } from "./_page.js";
-import { SPEEDS, fieldsOf, labelled, ofSeeds, paceOf, rateAndSteps, shapesOf, trainedWith } from "./_train_choices.js";
-import { trainPanel } from "./_train_panel.js";
+import { RATE, SPEED, STEPS, lessonPanel } from "./_train_lesson.js";
 import { machines } from "./_machines.js";
 import { PARTS, partOf, settled } from "./_train_guess.js";
 import { forward, make } from "./_triple_product_model.js";
@@ -40,58 +38,48 @@ export function judgedHere(network, task) {
 
 /** The panel of a copier's training. `follow(lesson, task, weights)` shows a model as it learns. */
 export function copierTraining({ uid, root, model, follow }) {
-  let choice = { score: null, layers: null, period: 0, rate: null, total: null, speed: "watch" };
+  const choice = { score: null, layers: null, period: 0, speed: "watch" };
   const lessons = () => Object.values(model.get("lessons"));
   const of = (kind, layers) =>
     lessons().find(({ config }) => config.score === kind && config.layers === layers);
   const lesson = () => of(choice.score, choice.layers);
   const task = () => lesson().tasks[choice.period] ?? lesson().tasks[0];
-  /** A lesson at the rate and for the steps that suit it, or the nearest that there is. */
-  const suited = (kind, layers) => {
+  /** What there is of this kind and with so many layers, or the nearest to it. */
+  function nearest(kind, wanted) {
     const ofKind = lessons().find(({ config }) => config.score === kind);
-    const { config, rate, steps } = of(kind, layers) ?? ofKind ?? lessons()[0];
-    return { score: config.score, layers: config.layers, rate, total: steps };
-  };
-
-  const change = (next) => {
-    choice = { ...choice, ...next };
-    show();
-    if (!("speed" in next)) panel.restart();
-  };
-  const field = fieldsOf(uid);
-  const menus = rateAndSteps({ field, change });
-  const boxes = {
-    score: field(segments, "score", "Score", (kind) => change(suited(kind, choice.layers))),
-    layers: field(segments, "layers", "Layers", (layers) => change(suited(choice.score, Number(layers)))),
-    period: field(segments, "period", "Period", (period) => change({ period: Number(period) })),
-    speed: field(select, "speed", "Speed", (speed) => change({ speed })),
-  };
-  const row = labelled("Score", boxes.score);
-  function show() {
-    const there = lessons();
-    const layers = [...new Set(there.map(({ config }) => config.layers))].sort((a, b) => a - b);
-    const kinds = KINDS.filter(({ kind }) => there.some(({ config }) => config.score === kind));
-    row.hidden = kinds.length < 2;
-    boxes.score.set(kinds.map(({ kind, name }) => [kind, name]), choice.score);
-    boxes.layers.set(layers.map((count) => [`${count}`, `${count}`]), `${choice.layers}`);
-    boxes.period.set(lesson().tasks.map(({ periods }, i) => [`${i}`, counts(periods)]), `${choice.period}`);
-    menus.show(lesson(), choice);
-    boxes.speed.set(SPEEDS, choice.speed);
+    const { score, layers } = (of(kind, wanted) ?? ofKind ?? lessons()[0]).config;
+    return { score, layers };
   }
+  const fields = [
+    {
+      name: "score",
+      label: "Score",
+      least: 2,
+      anew: true,
+      options: () =>
+        KINDS.filter(({ kind }) => lessons().some(({ config }) => config.score === kind)).map(({ kind, name }) => [kind, name]),
+      take: (kind) => nearest(kind, choice.layers),
+    },
+    {
+      name: "layers",
+      label: "Layers",
+      anew: true,
+      options: () =>
+        [...new Set(lessons().map(({ config }) => config.layers))].sort((a, b) => a - b).map((count) => [count, `${count}`]),
+      take: (layers) => nearest(choice.score, layers),
+    },
+    {
+      name: "period",
+      label: "Period",
+      options: () => lesson().tasks.map(({ periods }, i) => [i, counts(periods)]),
+    },
+    RATE,
+    STEPS,
+    SPEED,
+  ];
 
-  const setup = (seed) => ({
-    program: lesson().step,
-    draws: lesson().draws,
-    warmup: lesson().warmup,
-    rate: choice.rate,
-    seed,
-    steps: choice.total,
-    task: "copying",
-    options: { task: task(), ...HELD, tested: TESTED },
-  });
-
-  function plan(seed) {
-    const { draws, copied, config } = lesson();
+  function plan() {
+    const { copied, config } = lesson();
     const { floor, periods } = task();
     const { name } = KINDS.find(({ kind }) => kind === config.score);
     const varies = periods.length > 1;
@@ -102,12 +90,10 @@ export function copierTraining({ uid, root, model, follow }) {
       run: {
         kind: `${config.score}, ${layers}${among}`,
         name: `${name.toLowerCase()}, ${layers}, period ${counts(periods)}`,
-        ...trainedWith(choice, lesson()),
         criterion: `get ${percent(copied)} or more of the copies right`,
       },
-      setup: setup(seed),
+      setup: { task: "copying", options: { task: task(), ...HELD, tested: TESTED } },
       name: `copier ${config.score} ${config.layers} ${counts(periods)}`,
-      shapes: shapesOf(draws),
       floor,
       top: TOP_LOSS,
       criterion: `below, copies right, up to ${percent(copied)}`,
@@ -134,31 +120,21 @@ export function copierTraining({ uid, root, model, follow }) {
   }
 
   const { seeds, steps: within, copied: asked } = CHALLENGE;
-  const challenge = ofSeeds({
-    text: () =>
-      `with one layer and one period, choose so that all ${seeds} seeds get ${percent(asked)} of the copies in ` +
-      `${HELD.count} fresh sequences right within ${within} steps.`,
-    seeds,
-    passed: (run, { step, judged }) => step <= within && judged?.copied >= asked,
-    done: `get ${percent(asked)} of the copies right within ${within} steps`,
-    refused: () =>
-      choice.layers !== 1 || task().periods.length > 1 ? "it is to be done with one layer and one period" : null,
-  });
-  const panel = trainPanel({
+  return lessonPanel({
     uid,
     root,
     esm: model.get("_esm"),
-    title: "Train one here",
-    settings: [
-      row,
-      labelled("Layers", boxes.layers),
-      labelled("Period", boxes.period),
-      ...menus.nodes,
-      boxes.speed.node,
-    ],
     lesson: "triple_product",
-    seeds,
-    challenge,
+    choice,
+    fields,
+    recipe: lesson,
+    taught: () => lessons().length > 0,
+    ready: () => machines.prepare(lessons()),
+    offered() {
+      if (lesson()) return null;
+      const { config } = model.get("runs")[model.get("run")] ?? lessons()[0]; // the kind that is shown
+      return nearest(config.score, config.layers);
+    },
     plan,
     judge,
     follow: (weights) => follow(lesson(), task(), weights),
@@ -169,19 +145,15 @@ export function copierTraining({ uid, root, model, follow }) {
     guesses: GUESSES,
     outcome,
     found: partOf,
-    pace: () => paceOf(choice),
+    challenge: {
+      text: () =>
+        `with one layer and one period, choose so that all ${seeds} seeds get ${percent(asked)} of the copies in ` +
+        `${HELD.count} fresh sequences right within ${within} steps.`,
+      seeds,
+      passed: (run, { step, judged }) => step <= within && judged?.copied >= asked,
+      done: `get ${percent(asked)} of the copies right within ${within} steps`,
+      refused: () =>
+        choice.layers !== 1 || task().periods.length > 1 ? "it is to be done with one layer and one period" : null,
+    },
   });
-
-  async function reload() {
-    await machines.prepare(lessons());
-    panel.node.hidden = lessons().length === 0;
-    if (panel.node.hidden) return;
-    if (choice.score === null || !lesson()) {
-      const { config } = model.get("runs")[model.get("run")] ?? lessons()[0]; // the kind that is shown
-      choice = { ...choice, ...suited(config.score, config.layers) };
-    }
-    show();
-    panel.restart();
-  }
-  return { node: panel.node, reload, free: panel.free, pause: panel.pause };
 }

@@ -3,8 +3,7 @@
 
 import { inputsOf } from "./_inputs_of.js";
 import { machine } from "./_machines.js";
-import { fieldsOf, ofSeeds, rateAndSteps, shapesOf, trainedWith } from "./_train_choices.js";
-import { trainPanel } from "./_train_panel.js";
+import { RATE, lessonPanel, stepsOf } from "./_train_lesson.js";
 import { yours } from "./_yours.js";
 
 const KIND = "written"; // as book.page.code.lesson has it
@@ -27,54 +26,36 @@ export async function trained({ root, lesson, code, data, programs, uid }) {
   const draws = ofProgram(train.draws);
   const fixed = data.inputs.filter(({ name }) => !(name in train.draws));
   const given = ofProgram(Object.fromEntries(fixed.map(({ name, values }) => [name, Float32Array.from(values)])));
-  let choice = { rate: train.rate, total: train.steps };
-  const menus = rateAndSteps({ field: fieldsOf(uid), change, parts: [1, 0.6, 0.3] });
-  menus.show(train, choice);
-  function change(next) {
-    choice = { ...choice, ...next };
-    menus.show(train, choice);
-    panel.restart();
-  }
-
-  const plan = (seed) => ({
-    run: { kind: KIND, name: "your code", code, ...trainedWith(choice, train), criterion: means.criterion.done },
-    setup: {
-      program: programs.step,
-      draws,
-      seed,
-      given,
-      rate: choice.rate,
-      steps: choice.total,
-      warmup: train.warmup,
-      ...means.setup?.(train),
-    },
+  const plan = () => ({
+    run: { kind: KIND, name: "your code", code, criterion: means.criterion.done },
+    setup: { given, ...means.setup?.(train) },
     name: `${lesson} your code`,
-    shapes: shapesOf(draws),
     floor: train.floor,
     bottom: means.bottom === undefined ? 0 : train.floor + means.bottom,
     top: means.top,
     criterion: means.criterion.words,
     words: `the floor, ${train.floor.toFixed(4)}: no predictor is lower`,
   });
-  const { seeds, text, passed } = means.challenge;
-  const panel = trainPanel({
+  const { text, ...challenge } = means.challenge;
+  const panel = lessonPanel({
     uid,
     root,
     esm: esmOf(lesson),
     title: "Train your model",
     first: means.first,
-    settings: menus.nodes,
     lesson,
-    seeds,
-    challenge: ofSeeds({ text: () => text, seeds, passed, done: means.criterion.done }),
+    choice: {},
+    fields: [RATE, stepsOf(1, 0.6, 0.3)],
+    recipe: () => ({ ...train, step: programs.step, draws }),
+    offered: () => ({}),
+    challenge: { ...challenge, text: () => text, done: means.criterion.done },
     plan,
     judge: means.judge({ forward, data }),
     series: means.series,
-    follow: () => {},
     guesses: means.guesses,
     outcome: (history) => means.outcome(history, train),
     found: (history) => means.found(history, train),
   });
-  panel.restart();
+  await panel.reload();
   return panel;
 }
