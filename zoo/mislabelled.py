@@ -45,6 +45,11 @@ def twice(logits: Tensor, x: Tensor) -> Tensor:
     return F.cross_entropy(logits[:, :-1].mT, y[:, 1:])
 
 
+def own(logits: Tensor, x: Tensor) -> Tensor:
+    """No shift at all."""
+    return F.cross_entropy(logits.mT, x)
+
+
 def joined(logits: Tensor, x: Tensor) -> Tensor:
     """All rows in one line, and then shifted."""
     return F.cross_entropy(logits.flatten(0, 1)[:-1], x.flatten()[1:])
@@ -110,6 +115,21 @@ def smoothed(logits: Tensor, x: Tensor) -> Tensor:
 def with_z(logits: Tensor, x: Tensor) -> Tensor:
     """And logits are kept small, those of the last token too."""
     return plain(logits, x) + 1e-2 * logits.logsumexp(-1).square().mean()
+
+
+def unlikely(loss: Loss, against_label: bool = False) -> Loss:
+    """And earlier tokens pushed away: by themselves (Welleck et al., 2020), or by the label."""
+
+    def both(logits: Tensor, x: Tensor) -> Tensor:
+        kinds = F.one_hot(x.clamp(min=0), V).bool()
+        earlier = (kinds.cumsum(1)[:, :-1] > 0) & ~kinds[:, 1:]
+        p = logits[:, :-1].softmax(-1)
+        if against_label:
+            right = p.gather(-1, x[:, 1:, None].clamp(min=0))
+            return loss(logits, x) + (p / right * earlier).sum(-1).log1p().mean()
+        return loss(logits, x) - ((1 - p).log() * earlier).sum(-1).mean()
+
+    return both
 
 
 def in_half(dtype: torch.dtype) -> Loss:
@@ -180,7 +200,7 @@ IN_MODEL: dict[str, Any] = {"model": Model()}
 CASES: tuple[Case, ...] = (
     ("labels shifted twice", (twice, {}), "transformers#47394", True),
     ("and by the model", (inside, {"model": Model(2)}), "transformers#32944", True),
-    ("labels not shifted", (lambda z, x: F.cross_entropy(z.mT, x), {}), "#", True),
+    ("labels not shifted", (own, {}), "#", True),
     ("shifted back", (lambda z, x: F.cross_entropy(z[:, 1:].mT, x[:, :-1]), {}), "#", True),
     ("rows joined first", (joined, {}), "#", True),
     ("another row's labels", (lambda z, x: plain(z, x.roll(1, 0)), {}), "#", True),
@@ -205,11 +225,18 @@ CASES: tuple[Case, ...] = (
     ("weights that were not meant", (by_place, {}), "#", True),
     ("a softmax along the text", (over_time, {}), "#", True),
     ("a sign", (lambda z, x: -plain(z, x), {}), "#", True),
+    ("shifted twice, beside unlikelihood", (unlikely(twice), {}), "#", True),
+    ("not shifted, beside unlikelihood", (unlikely(own), {}), "#", True),
+    ("rows joined, beside unlikelihood", (unlikely(joined), {}), "#", True),
+    ("means of means, beside unlikelihood", (unlikely(of_rows), {"pad": PAD}), "#", True),
     ("the mean of all that count", (plain, {}), "", False),
     ("the sum", (lambda z, x: losses(z, x).sum(), {}), "", False),
     ("with padding", (plain, {"tokens": PADDED, "pad": PAD}), "", False),
     ("labels smoothed", (smoothed, {}), "", False),
     ("with a z-loss", (with_z, {}), "", False),
+    ("beside unlikelihood", (unlikely(plain), {}), "", False),
+    ("and in parts", (unlikely(plain), {"parts": 2}), "", False),
+    ("held against earlier tokens", (unlikely(plain, True), {}), "", False),
     ("a prompt masked", (after_prompt(0), {"weights": ANSWERS}), "", False),
     ("and not told", (after_prompt(0), {}), "", False),
     ("documents by their ends", (apart(1), {"tokens": PACKED, "separator": END}), "", False),

@@ -103,12 +103,15 @@ class Reader:
         weights = (level[:, :, None] - at) * (flat >= 0)[:, None]
         ends = torch.stack([torch.stack(slopes.aminmax(dim=1), 1) for slopes in steep])
         largest = float((ends - level[:, :, None]).abs().max()) if len(kept) else 0.0
-        high = torch.stack([self._level(slopes, 0.95) for slopes in steep])
+        high = torch.stack(
+            [self._level(s, 0.95, text) for s, text in zip(steep, flat, strict=True)]
+        )
         low = int(LOW * len(texts))
         up, down = (part.clamp(min=0).sort(0).values[low] for part in (weights, -weights))
         own = (up - down) * ((up - down).abs() > LEAST * largest)
         across = all(float(s.sum(0).abs().max()) < LEAST * largest / 10 for s in steep)
-        soft = bool((high - level).max() > SOFT * largest)
+        away = len(texts) == MORE and bool((own < 0).any())  # a label is at times another's negative
+        soft = away or bool((high - level).max() > SOFT * largest)
         finite = all(bool(slopes.isfinite().all()) and fine for slopes, _, fine in read)
         return Sheet(texts, place[kept], weights.double(), own, finite, across, soft)
 
@@ -121,9 +124,18 @@ class Reader:
             return True
         return fine and bool(slopes.isfinite().all())
 
-    def _level(self, slopes: Float[Tensor, "l v"], share: float) -> Float[Tensor, " l"]:
-        """What a slope is where there is no label, or what a share of them lies below."""
-        few = slopes[:, :: max(1, self.vocabulary // FEW)]
+    def _level(
+        self, slopes: Float[Tensor, "l v"], share: float, text: Tensor | None = None
+    ) -> Float[Tensor, " l"]:
+        """What a slope is where there is no label, or what a share of them lies below.
+
+        Only of tokens that a text has not, if one is given and leaves any.
+        """
+        absent = torch.ones(self.vocabulary, dtype=torch.bool, device=slopes.device)
+        if text is not None:
+            absent[text[text >= 0]] = False
+        columns = (absent if absent.any() else ~absent).nonzero()[:, 0]
+        few = slopes[:, columns[:: max(1, len(columns) // FEW)]]
         return few.sort(1).values[:, int(share * (few.shape[1] - 1) + 0.5)]
 
     def _texts(self, x: Tensor) -> Tensor:
@@ -134,7 +146,7 @@ class Reader:
         # Tokens of the text itself if they are enough: others may be there to fill up a table.
         pools = [used, *([k for k in span if k not in self.special] for span in spans)]
         pool = torch.tensor(next((pool for pool in pools if len(pool) >= free), pools[-1]))
-        enough = len(pool) >= free
+        enough = len(pool) >= free and 2 * x.shape[1] <= self.vocabulary
         texts = x.repeat(DRAWS if enough else MORE, 1, 1)
         for seed, text in enumerate(texts):
             g = Generator().manual_seed(seed)

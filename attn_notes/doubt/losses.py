@@ -128,6 +128,8 @@ def targets(
             str(error) if isinstance(error, NothingAskedError) else f"{REFUSED}: {refusal(error)}"
         )
         return Targets(about, [Answer("label", "not asked", found=said, needed=True)])
+    if plain.against.any():
+        notes.append("logits push other tokens away beside their labels: these are not judged")
     answers = [*case.plain(plain), *case.rest(x, plain, parts)]
     return Targets(about, answers, notes, case.arrows(plain))
 
@@ -142,6 +144,7 @@ class _Asked:
         to_row, to: of the token that it answers for, [a].
         weights: in each draw [d, a].
         meant: what that token is meant to weigh, in each draw [d, a].
+        against: what other tokens weigh that the logit pushes away, in each draw [d, a].
     """
 
     sheet: Sheet
@@ -151,6 +154,7 @@ class _Asked:
     to: Tensor
     weights: Tensor
     meant: Tensor
+    against: Tensor
 
     @property
     def readable(self) -> bool:
@@ -162,6 +166,12 @@ class _Asked:
         """Weights of what they are meant to be [d, a]; no number where nothing is counted."""
         none = (self.weights.abs() <= LEAST * self.weights.abs().max()) | (self.meant == 0)
         return (self.weights / self.meant).masked_fill(none, float("nan"))
+
+    @property
+    def spread(self) -> float:
+        """By how much shares differ; a label held against others weighs more by what they do."""
+        alone = self.weights + self.against
+        return min(_spread(each.abs()) for each in (self.shares, self.shares * alone / self.weights))
 
     @property
     def each(self) -> Tensor:
@@ -215,7 +225,11 @@ class _Case:
         special = self.read.kept(x).flatten()[label]
         nearest = torch.full((len(sheet.at),), x.numel(), device=x.device)
         nearest = nearest.scatter_reduce(0, logit[special], off[special], "amin")
-        kept = (~special | (off == nearest[logit])).nonzero()[:, 0]
+        drawn = sheet.own[logit, label] > 0
+        has_label = torch.zeros_like(nearest).scatter_reduce(0, logit, drawn.long(), "amax") > 0
+        # What is pushed away beside labels, as by unlikelihood, is none, but for the one meant.
+        away = ~drawn & (has_label[logit] | ((off > 0) & has_label.any()))
+        kept = (~away & (~special | (off == nearest[logit]))).nonzero()[:, 0]
         logit, label, row, place = logit[kept], label[kept], row[kept], place[kept]
         if callable(self.weights):
             meant = torch.stack([self.weights(text) for text in sheet.texts])
@@ -224,7 +238,9 @@ class _Case:
             meant = given.expand(sheet.texts.shape)
         meant = meant.to(sheet.own).flatten(1)[:, label]
         weights = sheet.weights[:, logit, label]
-        return _Asked(sheet, row, place, label // t, label % t, weights, meant)
+        pushed = (sheet.own < 0) & has_label[:, None]
+        against = (sheet.weights * pushed).sum(-1)[:, logit]
+        return _Asked(sheet, row, place, label // t, label % t, weights, meant, against)
 
     def arrows(self, asked: _Asked) -> list[Arrow]:
         """Which logit answers for which token, with the middle weight of the draws."""
@@ -327,9 +343,9 @@ class _Case:
         return Answer("counted", verdict, found=said + _named(missing))
 
     def _weights(self, asked: _Asked) -> Answer:
-        spread = _spread(asked.shares.abs())
+        spread = asked.spread
         if spread > EQUAL and asked.sheet.soft:
-            return Answer("weights", "not asked", found="labels are soft, or others are sampled")
+            return Answer("weights", "not asked", found="labels are soft, or others have a part")
         if spread <= EQUAL:
             each = asked.weights.median(0).values
             said = f"all alike, {float(each.median()):.3g} each, {float(each.sum()):.3g} together"
@@ -353,7 +369,7 @@ class _Case:
             why = "no `pad` was given"
         short = x.clone()
         short[0, x.shape[1] // 2 :] = filler
-        if _spread(plain.shares.abs()) > EQUAL:
+        if plain.spread > EQUAL:
             yield Answer("short", "not asked", found="weights are uneven already")
         elif len(lengths) == 1 and not why:
             try:
