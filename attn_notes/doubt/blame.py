@@ -26,7 +26,8 @@ def narrow(ask: Subject, x: Tensor, other: Tensor, cut: int) -> tuple[str, Tenso
 
     found = moves(other)[:cut]
     if float(found.max()) <= 1:
-        return f"a position before {cut} reads {cut} or later", other, cut
+        beside = "or another text of its batch: alone it does not"
+        return f"a position before {cut} reads {cut} or later, {beside}", other, cut
     reader, low, high = int(found.argmax()), cut, len(x)
     while high - low > 1:
         middle = (low + high) // 2

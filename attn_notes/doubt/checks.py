@@ -343,14 +343,17 @@ def neighbours(ask: Subject, case: Case, until: float) -> Answer:
     """Another text in the batch must change nothing, whether it stands before or after.
 
     Among others one of a single token, which fills an expert that has room for a share of a batch.
+    Each is asked about as well: what is largest in a batch may be of x.
     """
     x, start, done = case.beginning, time.perf_counter(), 0
     others = [torch.full_like(x, token) for token in case.special]
     others += [questions.drawn(x, case.vocabulary, seed) for seed in range(1, 1 + NEIGHBOURS)]
-    same, asked = torch.stack([x, x]), [(place, other) for place in (0, 1) for other in others]
-    ask.level(same)
-    for place, other in asked:
-        texts = torch.stack([other, x] if place else [x, other])
+    pairs = [(x, other) for other in others] + [(other, x) for other in others]
+    asked = [(place, *pair) for place in (0, 1) for pair in pairs]
+    ask.level(torch.stack([x, x]))
+    for place, text, other in asked:
+        same = torch.stack([text, text])
+        texts = torch.stack([other, text] if place else [text, other])
         beside = slice(place, place + 1)
         one, with_other = (partial(_said, ask, each, row=beside) for each in (same, texts))
         found = _differ(ask, one, with_other, "position {} reads another text of the batch")
