@@ -92,7 +92,7 @@ async function render({ model, el }) {
   const reset = button(
     "Reset",
     () => edit(new Set(), "every weight restored"),
-    "Restore every weight",
+    "Reset every weight",
   );
   const legend = html("span", { class: "abc-legend" });
   const place = html("div", { onkeydown: (event) => undoOrRedo(event) });

@@ -94,7 +94,7 @@ press Undo the last change of a weight
 press .abc-cell 9
 press Undo the last change of a weight
 press Redo the change of a weight
-press Restore every weight
+press Reset every weight
 # what is refused stays refused whichever model is looked at; each has edits of its own
 type "xyz" into Type three letters
 choose "gated" of Model
