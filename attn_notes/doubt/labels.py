@@ -110,7 +110,7 @@ class Reader:
         up, down = (part.clamp(min=0).sort(0).values[low] for part in (weights, -weights))
         own = (up - down) * ((up - down).abs() > LEAST * largest)
         across = all(float(s.sum(0).abs().max()) < LEAST * largest / 10 for s in steep)
-        away = len(texts) == MORE and bool((own < 0).any())  # a label is at times another's negative
+        away = len(texts) == MORE and bool((own < 0).any())  # at times one is a label
         soft = away or bool((high - level).max() > SOFT * largest)
         finite = all(bool(slopes.isfinite().all()) and fine for slopes, _, fine in read)
         return Sheet(texts, place[kept], weights.double(), own, finite, across, soft)

@@ -170,8 +170,8 @@ class _Asked:
     @property
     def spread(self) -> float:
         """By how much shares differ; a label held against others weighs more by what they do."""
-        alone = self.weights + self.against
-        return min(_spread(each.abs()) for each in (self.shares, self.shares * alone / self.weights))
+        alone = self.shares * (self.weights + self.against) / self.weights
+        return min(_spread(each.abs()) for each in (self.shares, alone))
 
     @property
     def each(self) -> Tensor:

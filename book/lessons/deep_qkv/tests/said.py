@@ -113,7 +113,7 @@ def the_gate(lesson: Says, proof: Says) -> None:
     (training,) = (cell.training for cell in cells() if cell.training)
     suits = training.rate == recipe.RATE["fixed_gate"] == 0.04
     lesson("of 0.04, which suits the division", where=suits)
-    lesson("Choose 0.02 for the plain one", where=recipe.RATE["plain"] == 0.02)
+    lesson("choose 0.02 for the plain one", where=recipe.RATE["plain"] == 0.02)
     ahead, behind = (listed([f"{r:g}" for r in sooner if sooner[r] == b]) for b in (True, False))
     proof(f"gated is ahead of plain at {ahead} and behind at {behind}, by the mean step")
     gated, plain = (sweep[kind][recipe.RATE[kind]] for kind in ("gated", "plain"))
