@@ -110,7 +110,8 @@ test: $(INSTALLED)
 # Every page in Chromium, Firefox and WebKit, as far as they are here; what is missing is said.
 browsers: $(INSTALLED)
 	@$(RUN) book/build.py book
-	$(PYTEST) -m long -rs tests/engines
+	$(PYTEST) -m long -rs -o junit_family=xunit1 --junitxml .cache/engines.xml tests/engines
+	$(RUN) -m tests.engines .cache/engines.xml
 
 test-all:
 	@$(MAKE) test SOME="long or not long" PYTEST="$(PYTEST) --hypothesis-profile thorough"

@@ -61,7 +61,7 @@ def test_the_oldest_browsers_have_what_the_widgets_use() -> None:
     assert not [feature for feature in NEWER if feature in everything]
     chromium, firefox, safari = (max(each) for each in zip(*used, strict=True))
     teaching(
-        "department",
+        "../reference/browsers",
         f"Chromium, Chrome and Edge {chromium:.0f}, Firefox {firefox:.0f}, Safari {safari}",
     )
 
@@ -77,4 +77,4 @@ def test_the_page_on_privacy_names_what_is_kept() -> None:
     """Each name under which a widget keeps something."""
     keys = re.findall(r"`(attention-notes[^`]*)`", "".join(p.read_text("utf-8") for p in WRITTEN))
     assert len(keys) >= 2
-    teaching("department", "under names that begin with `attention-notes`")
+    teaching("../reference/browsers", "under names that begin with `attention-notes`")

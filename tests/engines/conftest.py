@@ -11,11 +11,9 @@ from playwright.sync_api import Browser
 
 from ..browser.conftest import browser, pytest_itemcollected, serve, site
 from .asking import Site, trained
-from .driven import OTHERS, Played, Tab, started
+from .driven import Played, Tab, started
 
 __all__ = ["browser", "pytest_itemcollected", "site"]
-
-ENGINES = ("Chromium", *OTHERS)
 
 # First of all scripts of a page: what goes wrong on it, for engines that tell their driver nothing.
 LISTEN = """<head><script>

@@ -23,7 +23,7 @@ from urllib.request import Request, urlopen
 from playwright.sync_api import Browser
 from websocket import WebSocket, create_connection
 
-HANGS = 120
+HANGS = 400
 """Seconds that bound what hangs, on a busy machine too."""
 WIDTH, HEIGHT = 1280, 900
 MINI_BROWSER = "lib/*/webkit2gtk-4.1/MiniBrowser"  # below /usr, in Debian and Ubuntu
@@ -94,7 +94,11 @@ class Played(Tab):
         page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT})
         page.set_default_timeout(2000 * HANGS)
         self.open, self.evaluate, self.printed = page.goto, page.evaluate, page.pdf
-        self.press, self.type = page.mouse.click, page.keyboard.type
+        self.press, self.keys = page.mouse.click, page.keyboard
+
+    def type(self, text: str) -> None:
+        for key in text:
+            self.keys.press({"\n": "Enter"}.get(key, key))
 
 
 class Acting(Tab):
@@ -107,7 +111,7 @@ class Acting(Tab):
         self.hand("pointer", move, *({"type": each, "button": 0} for each in button))
 
     def type(self, text: str) -> None:
-        keys = itertools.product(text.replace("\t", "\ue004"), ("keyDown", "keyUp"))
+        keys = itertools.product(text.replace("\n", "\ue007"), ("keyDown", "keyUp"))
         self.hand("key", *({"type": way, "value": key} for key, way in keys))
 
     def hand(self, kind: str, *actions: dict[str, Any]) -> None:
@@ -248,6 +252,7 @@ OTHERS = {
     "WebKit": (mini_browser, webkit, "webkit2gtk-driver xvfb"),
 }
 """Beside Chromium: where the program is, if it is here; how it is started; Debian's name of it."""
+ENGINES = ("Chromium", *OTHERS)
 
 
 def started(name: str) -> AbstractContextManager[Tab] | str:

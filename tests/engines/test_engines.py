@@ -1,14 +1,16 @@
 """Every page in every engine that is installed; in `make test` a little of it, in Firefox."""
 
 from collections.abc import Callable
+from datetime import date
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ..browser.conftest import TRAINING
+from .__main__ import TABLE, UNPRINTED, table
 from .asking import PAGES, PRINTED, QUESTIONS, Site, acts, loads, trained
-from .conftest import ENGINES
-from .driven import Tab
+from .driven import ENGINES, Tab
 
 CASES = [
     (page, name, question)
@@ -40,6 +42,36 @@ def test_it_holds(
         assert trained(tab, book, page) == by_chromium(page)
     else:
         asks(tab, book, page)
+
+
+def test_a_table_is_of_a_whole_run(tmp_path: Path) -> None:
+    cases = {
+        (question, engine): f"""<testcase><properties>
+          <property name="question" value="{question}"/><property name="engine" value="{engine}"/>
+          <property name="version" value="{engine} 7"/></properties>{{}}</testcase>"""
+        for question in QUESTIONS
+        for engine in ENGINES
+    }
+    results = tmp_path / "results.xml"
+
+    def made(failing: str = "") -> str:
+        ran = [case.format("<failure/>" * (of == failing)) for (_, of), case in cases.items()]
+        results.write_text(f"<testsuite>{''.join(ran)}</testsuite>", "utf-8")
+        return table(results, date(2026, 11, 27))
+
+    assert "Tried on 27 November 2026" in made()
+    assert made().count("1 of 1 pages") == 3 * len(QUESTIONS) - 1 and UNPRINTED in made()
+    page = f"Which.\n\n{made()}## Access\n\n| its | own |\n"
+    assert TABLE.sub(lambda _: made("Firefox"), page, count=1) == page.replace(
+        made(), made("Firefox")
+    )
+    assert TABLE.sub(lambda _: made(), "Which.\n\n## Access\n", count=1) == page.removesuffix(
+        "\n| its | own |\n"
+    )
+    assert f"| {next(iter(QUESTIONS))} | 1 of 1 pages | 0 of 1 pages |" in made("Firefox")
+    del cases[next(iter(QUESTIONS)), "WebKit"]
+    with pytest.raises(ValueError, match="WebKit was not asked: loads"):
+        made()
 
 
 @pytest.mark.by_day
