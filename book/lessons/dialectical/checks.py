@@ -246,7 +246,7 @@ def _far_sighted(x: Tensor) -> Tensor:
     return logits
 
 
-NEIGHBOURS = {0: "its first", 1: "a middle", 2: "a middle", 3: "its last but one"}
+NEIGHBOURS = {0: "its first", 3: "its last but one", 1: "a middle", 2: "a middle"}
 
 ASKED = 4
 """How often a detector is asked about each model, so that luck does not carry it through."""

@@ -28,7 +28,7 @@ def the_models_of_the_pictures(lesson: Says) -> None:
     first, second, third = measure.pushes(SHOWN)
     lesson(
         f"lies in {sum(p.numel() for p in SHOWN.parameters())} numbers, its weights",
-        f"there are {second[1]} wrong letters to press. In {second[0]} of these {second[1]} cases",
+        f"Over all words that makes {second[1]} presses; in {second[0]} the pressed letter is",
         f"gets its letter in {first[0]} and in {third[0]} of {first[1]} trials",
         where=measure.right(SHOWN, MASK) == 27 and first[1] == third[1],
     )
