@@ -99,13 +99,12 @@ class Reader:
         kept = (place[:, 0] >= 0).nonzero()[:, 0]
         flat, steep = texts.flatten(1), [slopes[kept] for slopes, _, _ in read]
         level = torch.stack([self._level(slopes, 0.5) for slopes in steep])
-        at = torch.stack([s[:, row.clamp(min=0)] for s, row in zip(steep, flat, strict=True)])
+        pairs = [*zip(steep, flat, strict=True)]
+        at = torch.stack([slopes[:, text.clamp(min=0)] for slopes, text in pairs])
         weights = (level[:, :, None] - at) * (flat >= 0)[:, None]
         ends = torch.stack([torch.stack(slopes.aminmax(dim=1), 1) for slopes in steep])
         largest = float((ends - level[:, :, None]).abs().max()) if len(kept) else 0.0
-        high = torch.stack(
-            [self._level(s, 0.95, text) for s, text in zip(steep, flat, strict=True)]
-        )
+        high = torch.stack([self._level(slopes, 0.95, text) for slopes, text in pairs])
         low = int(LOW * len(texts))
         up, down = (part.clamp(min=0).sort(0).values[low] for part in (weights, -weights))
         own = (up - down) * ((up - down).abs() > LEAST * largest)

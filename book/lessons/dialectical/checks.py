@@ -218,7 +218,7 @@ def _banned(x: Tensor) -> Tensor:
 
 
 def _neighbour(thirds: int, token: int | None = None) -> Model:
-    """Nobody reads ahead but one position, so many thirds of the way to the last but one, by one.
+    """Nobody reads ahead but one position, by one: so many thirds of the way from first to last.
 
     It reads which token comes, or only whether it is this one. In a single token nobody does.
     """

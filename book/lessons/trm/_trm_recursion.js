@@ -133,7 +133,7 @@ export function recursionView({ model, el }) {
     next.disabled = at === mind.length;
   }
 
-  const watcher = new ResizeObserver(() => requestAnimationFrame(draw));
+  const watcher = new ResizeObserver(draw);
   watcher.observe(root);
   draw();
   return () => {
