@@ -61,6 +61,11 @@ class Judged:
         """The numbers that are to be judged."""
         return dict(self._case(number).seen)
 
+    def show(self, number: int) -> None:
+        """Print them, a line each."""
+        for name, value in self.seen(number).items():
+            print(f"{name}: {value}")
+
     def _judge(self, given: tuple[int, Any], _: Generator) -> str:
         which, answer = given
         case = self._case(which)

@@ -101,6 +101,7 @@ def editor() -> list[Beside]:
         task=TASK,
         given={"next": torch.tensor([[0, 1], [0.5, 0]]), "tokens": tokens, "targets": 1 - tokens},
         ahead=("tokens", 2),
+        chooses=("letter", 2),
         training=Training(
             draws={"next": {"shape": [2, 2], "draw": "normal", "mean": 0.0, "std": 1.0}},
             rate=0.2, steps=40, warmup=2, clip=1.0, floor=0.0,
@@ -138,8 +139,10 @@ def bench() -> list[Beside]:
 EDITOR = """
 # the book's own code is the book's model
 press Run
-# another, which says so; one that reads ahead, in values and in slopes
+# another, which says so, and where it chooses otherwise; one that reads ahead, in values and in slopes
 js edit("[tokens]", "[tokens] + 0.5")
+press Run
+js edit("[tokens]", "[tokens * 0]")
 press Run
 js edit("[tokens]", "[tokens.flip(1)]")
 press Run

@@ -177,11 +177,11 @@ export function race({ store, esm, root, uid, invites }) {
     const width = Math.floor(chart.clientWidth);
     if (!now?.lesson || !width) return;
     const { floor, steps, curve: fair } = now.lesson;
-    const [left, top, high] = [34, 30, width < 480 || invites ? 190 : 230];
+    const [left, top, high] = [34, 30, invites ? 170 : width < 480 ? 190 : 230];
     const kindOf = (mask) => (mask ? "whole-honest" : "whole-cheat");
     const shown = [...runs.values()].map(({ mask, curve }) => ({ curve, kind: kindOf(mask) }));
     if (invites) shown.unshift({ curve: fair.filter(([, loss]) => loss > floor + 0.01), kind: "whole-fair" }); // then it is on the line
-    const { parts, across, up } = curves({ left, right: width - 4, top, high, floor, runs: shown, steps, unit: invites ? "errors: the lower, the better" : "loss" });
+    const { parts, across, up } = curves({ left, right: width - 4, top, high, floor, runs: shown, steps, unit: invites ? "how wrong its guesses are" : "loss" });
     const ends = [...runs.values()].filter(({ curve }) => curve.length).map(({ mask, curve }) => {
       const [step, loss] = curve.at(-1);
       const ended = step === steps;

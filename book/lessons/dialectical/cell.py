@@ -61,6 +61,7 @@ def cells() -> list[Cell]:
             task=TASK,
             given={**weights, "batch.0": x, "batch.1": y},
             ahead=("batch.0", CONFIG.vocabulary),
+            chooses=("character", CONFIG.vocabulary),
             training=training,
         ),
         Cell("blackboard", "blackboard"),

@@ -73,6 +73,7 @@ def cells() -> list[Cell]:
             given={**weights, "batch": batch},
             outputs={"logits": logits},
             ahead=("batch", TASK.vocabulary),
+            chooses=("letter", TASK.vocabulary),
             training=training,
         ),
         Cell("ways", "ways"),

@@ -64,11 +64,11 @@ export function boardView({ uid, choose, put, refused }) {
     node.replaceChildren(...lines);
   }
 
-  /** Contents of all cells: {digit, clue, sure, wrong, changed, clash}. */
+  /** Contents of all cells: {digit, clue, sure, wrong, read, changed, clash}. */
   function draw(next, contents, chosen, kind) {
     if (task?.rows !== next.rows || task.columns !== next.columns) build(next);
     node.dataset.kind = kind;
-    contents.forEach(({ digit, clue, sure, wrong, changed, clash }, i) => {
+    contents.forEach(({ digit, clue, sure, wrong, read, changed, clash }, i) => {
       const { node: cell, text, sure: bar } = cells[i];
       const guess = !clue && sure !== undefined;
       text.textContent = digit || (guess ? "·" : "");
@@ -76,13 +76,15 @@ export function boardView({ uid, choose, put, refused }) {
       cell.classList.toggle("trm-clue", clue);
       cell.classList.toggle("trm-wrong", Boolean(wrong || clash));
       cell.classList.toggle("trm-changed", Boolean(changed));
+      if (clue && wrong) cell.dataset.read = read || "·";
+      else delete cell.dataset.read;
       cell.setAttribute("tabindex", i === chosen ? "0" : "-1");
       cell.setAttribute("aria-selected", i === chosen);
       const said = [
         digit || (guess ? "no digit" : "blank"),
         clue && "clue",
         guess && `${percent(sure)} sure`,
-        wrong && (clue ? "misread" : "wrong"),
+        wrong && (clue ? `misread as ${read || "no digit"}` : "wrong"),
         clash && "stands twice",
         changed && "changed",
       ];

@@ -84,6 +84,7 @@ export function contents(clues, { task, found, seen, before, draft }) {
       clue: clue > 0,
       sure: seen.shares[i][seen.digits[i]],
       wrong: !right[i],
+      read: seen.digits[i],
       changed: Boolean(before) && !clue && before.digits[i] !== seen.digits[i],
     };
   });

@@ -10,7 +10,7 @@ PUZZLES = 3
 TASK = """\
 def task(cell, given):
     _, _, digits, q = cell["look"](given, given["puzzles"], given["y"], given["z"])
-    return {"logits": torch.cat([digits.flatten(1), q[:, None]], 1)}
+    return {"logits": torch.cat([digits.flatten(), q])}
 """
 """What the first look at some puzzles makes of them: the digits' logits, and whether to stop."""
 
@@ -21,4 +21,5 @@ def cells() -> list[Cell]:
     puzzles, _ = recipe.TASK.sample(PUZZLES, Generator().manual_seed(0))
     y, z = model.start(PUZZLES)
     given = {**model.state_dict(), "puzzles": puzzles, "y": y, "z": z}
-    return [Cell("model", "model-cell", needs="rest-cell", task=TASK, given=given)]
+    digits = ("digit", model.out.out_features)
+    return [Cell("model", "model-cell", needs="rest-cell", task=TASK, given=given, chooses=digits)]

@@ -209,10 +209,13 @@ ASKED = tuple(
 )
 
 
-def predicted(live: Live, recorded: Recorded) -> list[Part]:
+def predicted(recorded: Recorded) -> list[Part]:
     """What became of what the lesson asks: of a hundred minimal puzzles, how many are solved.
 
     Each has one solution, which a solver finds; so a hundred is the best.
     """
-    came = (live.solved(TRAINED), median(recorded.solved(recipe.DEEP)))
-    return [question.came(100 * float(share)) for question, share in zip(ASKED, came, strict=True)]
+    kinds = (recipe.TRM_LIVE, recipe.DEEP)
+    return [
+        question.came(float(round(100 * median(recorded.solved(kind)))))
+        for question, kind in zip(ASKED, kinds, strict=True)
+    ]

@@ -20,17 +20,24 @@ function ofReading(ahead) {
   return [`It reads ahead: ${where}, by up to ${moved.toPrecision(2)}.${both}`, "bad"];
 }
 
+/**
+ * Whether it is the book’s model: by how much outputs differ at most, how large the book’s are, and in how many places
+ * another choice is the likeliest, where outputs choose.
+ */
+function ofModel({ by, size, chosen }) {
+  if (by < 1e-4) return [`It is the book’s model: on the same weights their outputs differ by ${by.toPrecision(2)} at most.`, "good"];
+  const isNot = "It is not the book’s model: on the same weights";
+  if (by === Infinity) return [`${isNot} its outputs are no numbers, or of another shape.`, ""];
+  const outputs = `outputs differ by up to ${by.toPrecision(2)}, where the book’s largest is ${size.toPrecision(2)}`;
+  if (!chosen) return [`${isNot} ${outputs}.`, ""];
+  const { what, other, all } = chosen;
+  const likeliest = other ? `another ${what} is the likeliest in ${other} of ${all} places` : `the likeliest ${what} stays in all ${all} places`;
+  return [`${isNot} ${likeliest}; ${outputs}.`, ""];
+}
+
 /** Texts of what came of a run, by what the page measured: [words, kind of line]. */
 export function verdicts({ agrees, ahead, looked }) {
-  const found = [];
-  if (agrees !== null) {
-    const by = agrees.toPrecision(2);
-    found.push(
-      agrees < 1e-4
-        ? [`It is the book’s model: on the same weights their outputs differ by ${by} at most.`, "good"]
-        : [`It is not the book’s model: on the same weights their outputs differ by up to ${by}.`, ""],
-    );
-  }
+  const found = agrees ? [ofModel(agrees)] : [];
   if (ahead) found.push(ofReading(ahead));
   if (looked) {
     found.push([

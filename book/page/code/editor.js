@@ -5,6 +5,7 @@ import { button, html } from "./_page.js";
 import { codePlace, takePlaceOf } from "./_code_place.js";
 import { engine, lessonOf } from "./_engine.js";
 import { keptCode } from "./_kept_code.js";
+import { argmax } from "./_model.js";
 import { verdicts } from "./_verdicts.js";
 
 /** The place of a cell, after the book's own code. */
@@ -43,7 +44,7 @@ export function mount(place) {
   async function attempt(code, trains) {
     const found = await judged(code);
     for (const [words, kind] of verdicts(found)) tell(words, kind);
-    if (found.agrees !== null) node.dataset.agrees = found.agrees;
+    if (found.agrees) node.dataset.agrees = found.agrees.by;
     if (found.ahead) node.dataset.leak = found.ahead.moved;
     if (trains) await training(found);
   }
@@ -59,7 +60,7 @@ export function mount(place) {
     const book = data.outputs.logits;
     const order = data.ahead && { tokens: made.names[data.ahead.tokens], vocabulary: data.ahead.vocabulary };
     const { values, ahead } = await ask("judge", { logits, ...order, most: book.values.length }, print);
-    return { agrees: differs({ shape, values }, book), ahead, looked: made.looked, code, made, data };
+    return { agrees: differs({ shape, values }, book, data.chooses), ahead, looked: made.looked, code, made, data };
   }
 
   async function training({ code, made: model, data }) {
@@ -84,13 +85,16 @@ export function mount(place) {
   place.replaceChildren(node);
 }
 
-/** The largest difference from what the book's own model gives; infinite where shapes differ or something is no number. */
-function differs(mine, book) {
-  if (`${mine.shape}` !== `${book.shape}`) return Infinity;
-  let most = 0;
-  book.values.forEach((value, i) => {
-    const by = Math.abs(mine.values[i] - value);
-    if (!(by <= most)) most = Number.isNaN(by) ? Infinity : by;
-  });
-  return most;
+/**
+ * How it differs from what the book's own model gives: by how much at most, infinite where shapes differ or something is no
+ * number; and where so many logits choose, in how many places they choose something else.
+ */
+function differs(mine, book, chooses) {
+  const gaps = book.values.map((value, i) => Math.abs(mine.values[i] - value));
+  if (`${mine.shape}` !== `${book.shape}` || gaps.some(Number.isNaN)) return { by: Infinity };
+  const likeliest = ({ values }, place) => argmax(values.slice(place * chooses.of, (place + 1) * chooses.of));
+  const places = chooses ? [...Array(Math.floor(gaps.length / chooses.of)).keys()] : [];
+  const other = places.filter((place) => likeliest(mine, place) !== likeliest(book, place)).length;
+  const chosen = chooses && { what: chooses.what, other, all: places.length };
+  return { by: Math.max(...gaps), size: Math.max(...book.values.map(Math.abs)), chosen };
 }

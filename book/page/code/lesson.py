@@ -49,6 +49,7 @@ class Training:
 
 
 AHEAD = ("tokens", "vocabulary")
+CHOOSES = ("what", "of")
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,7 @@ class Cell:
             the book's own cell makes of them.
         ahead: which of the given are tokens, of which the logits predict the next, and how many
             different ones there are; none where nothing is to be read from left to right.
+        chooses: what the largest of so many logits chooses, in a word, and of how many.
         training: how it is trained, if it is.
     """
 
@@ -77,6 +79,7 @@ class Cell:
     given: Mapping[str, Tensor] = field(default_factory=dict)
     outputs: Mapping[str, Tensor] = field(default_factory=dict)
     ahead: tuple[str, int] | None = None
+    chooses: tuple[str, int] | None = None
     training: Training | None = None
 
     def told(self, source: str, setup: str = "") -> Numbers:
@@ -89,6 +92,7 @@ class Cell:
                 name: {**numbers(x.flatten()[:COMPARED]), "shape": list(x.shape)}
                 for name, x in (self.outputs or self._by_torch(setup, source)).items()
             },
+            "chooses": self.chooses and dict(zip(CHOOSES, self.chooses, strict=True)),
             "ahead": self.ahead and dict(zip(AHEAD, self.ahead, strict=True)),
             "train": self.training and self.training.told(),
         }

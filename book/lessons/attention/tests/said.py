@@ -28,13 +28,18 @@ def the_models_of_the_pictures(lesson: Says) -> None:
     first, second, third = measure.pushes(SHOWN)
     lesson(
         f"lies in {sum(p.numel() for p in SHOWN.parameters())} numbers, its weights",
-        f"Over all words that makes {second[1]} presses; in {second[0]} the pressed letter is",
+        f"Of all {second[1]} such presses {second[0]} make it write the pressed letter",
         f"gets its letter in {first[0]} and in {third[0]} of {first[1]} trials",
         where=measure.right(SHOWN, MASK) == 27 and first[1] == third[1],
     )
     below = LEAKY.losses[-1, recipe.RECORDED.index(recipe.SHOWN)] < sorting.FLOOR - 0.3
-    lesson("it gets simple words wrong", where=measure.right(PEEKS, OPEN) < 20)
+    lesson("and gets simple words wrong", where=measure.right(PEEKS, OPEN) < 20)
     lesson("its loss falls below the floor", where=bool(below))
+    last = measure.written(PEEKS, OPEN)[:, 2] == sorting.all_sequences()[:, -1]
+    lesson(
+        f"So that letter it had to learn: of this twin all {last.sum()} come out right",
+        where=bool(last.all()),
+    )
     lesson("it reads its answers in training", where=measure.peeked(PEEKS).max() > 0.5)
     tangled = SHOWN.whole(measure.texts()[WORDS.index("bba")]).attention[0, 3:].amax(-1).min()
     lesson("Head 1 looks for the next letter", where=measure.found(SHOWN).sum() > 60)
@@ -53,7 +58,7 @@ def cab_in_the_middle_of_its_work(lesson: Says) -> None:
     lesson("The b’s score lies 7 points above the c’s", where=abs(scores[2] - scores[0] - 7) < 0.1)
     lesson("about a thousand times", where=abs(math.exp(scores[2] - scores[0]) - 1000) < 100)
     most = SHOWN.whole(cab).attention[0, 3:].argmax(-1).tolist()
-    lesson("it looks most of all at the letter that it must write", where=most == [1, 2, 0])
+    lesson("in `cab`, most of all at the letter that it must write", where=most == [1, 2, 0])
     alone, first = (
         measure.without(measure.without(SHOWN, part), "network") for part in ("heads", "head 2")
     )
@@ -73,7 +78,7 @@ def cab_in_the_middle_of_its_work(lesson: Says) -> None:
     end = middle + SHOWN.block.feed_forward(SHOWN.block.ln2(middle))
     given = sorting.decode([int((SHOWN.norm(end) @ SHOWN.token.weight.T)[4].argmax())])
     lesson(
-        "From head 2, which reads both a’s. Give it what head 2 brought in `cab`, and it writes",
+        "from head 2, which reads both a’s. Give it what head 2 brought in `cab`, and it writes",
         where=given == "b" and made.attention[1, 4, :2].min() > 0.1,
     )
     silent = [measure.right(measure.without(SHOWN, f"head {h}"), MASK) for h in (2, 1)]

@@ -74,9 +74,9 @@ def of_gradients(lesson: Says, proof: Says, teaching: Says) -> None:
     )
     proof("on untrained ones it does not arrive", failed=[MORE])
     at_eight, at_few = (clipped[RATES.steps.index(at)] for at in (AEP.relaxation.steps, FEW))
-    by = f"off by {COUNT[round(at_eight.item())]} times the true one's length"
-    lesson(f"{by} after {COUNT[AEP.relaxation.steps]} steps, when training reads it")
-    lesson(f"when training reads it, and by {at_few:.1f} times after {FEW}")
+    by = f"off by {COUNT[round(at_eight.item())]} times the true one’s length"
+    lesson(f"Training reads the gradient after {COUNT[AEP.relaxation.steps]}", by)
+    lesson(f"and after {FEW} steps by {at_few:.1f} times")
 
     at, whole = GRADIENTS.at, GRADIENTS.whole
     away = every(
@@ -92,7 +92,7 @@ def of_gradients(lesson: Says, proof: Says, teaching: Says) -> None:
     lesson(f"Their *cosine* is {few}", f"After {FEW} steps under the nudge", where=near)
     stays = every(at("full", AFTER) > 0.99999, at("full", MANY) > 0.999999)
     lesson("Without the limit it goes to 1 and stays", held=[WHOLE], where=stays)
-    looks = f"In untrained models it looks so at {FEW} steps"
+    looks = f"It looks safe in untrained models, at {FEW} steps"
     lesson(looks, held=[PUBLISHED, LIMIT], failed=[MORE])
     lesson("in untrained models more settling made the gradient worse", failed=[MORE], where=away)
     unlike = near and bool(at_few > 0.5)
@@ -200,7 +200,7 @@ def of_costs(lesson: Says, proof: Says, teaching: Says) -> None:
     few = MEMORY.peaks["adjoint"][-1] < 1.1 * MEMORY.peaks["adjoint"][0]
     quicker = few and COSTS.seconds[NOT_AEP[1]] < COSTS.seconds[QUICKEST]
     proof("On a computer AEP is not the quickest way", failed=[QUICKEST_IS_AEP], where=quicker)
-    lesson("A computer saves memory by AEP and no time", failed=[QUICKEST_IS_AEP], held=[FLAT])
+    lesson("By AEP it saves memory and no time", failed=[QUICKEST_IS_AEP], held=[FLAT])
     proof("adjoint relaxation keep a few states, whatever the steps", held=[FLAT], where=few)
     proof("BPTT's memory grows with the steps, AEP's does not", held=[FLAT])
     times = evidence.settling().needed("ε = 0.1") / evidence.settling().needed("ε = 0.5")
