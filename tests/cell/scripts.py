@@ -139,7 +139,7 @@ def bench() -> list[Beside]:
 EDITOR = """
 # the book's own code is the book's model
 press Run
-# another, which says so, and where it chooses otherwise; one that reads ahead, in values and in slopes
+# another, and where it chooses otherwise; one that reads ahead, in values and in slopes
 js edit("[tokens]", "[tokens] + 0.5")
 press Run
 js edit("[tokens]", "[tokens * 0]")
