@@ -73,7 +73,9 @@ class Judged:
         need(answer is not ... and answer is not None, "there is no answer yet.")
         if not isinstance(answer, dict) or {*answer} != {*wanted}:
             raise WrongError(f"give a dictionary with {', '.join(wanted)}.")
-        need(all(answer[name] is not ... for name in wanted), "there is no answer yet.")
+        open_yet = [name for name in wanted if answer[name] is ...]
+        need(len(open_yet) < len(wanted), "there is no answer yet.")
+        need(not open_yet, f"there is no {' and no '.join(open_yet)} yet.")
         for name in wanted[:-1]:
             value, right = number(answer[name]), case.numbers[name]
             rounded = case.digits is not None and value == round(right, case.digits)

@@ -149,7 +149,7 @@ export function guide({ store, uid }) {
       model !== models[0] && `In all pictures: ${model.name}.`,
       turned && `The query of place ${turned.place + 1} is not its own.`,
       push && `Head 1 is made to read ${withArticle(writing.steps[push.n].text[push.at])}.`,
-      writing.answer !== sorted(word) && `The numbers are as if ${sorted(word)} were written.`,
+      writing.answer !== sorted(word) && `Below, the line is as if ${sorted(word)} had been written.`,
     ].filter(Boolean);
     if (using.contains(document.activeElement)) places.querySelector(":checked").focus({ preventScroll: true });
     using.hidden = !told.length;

@@ -48,7 +48,7 @@ export function picture({ store, name, view }) {
 
   function pointed({ type, target }) {
     const hot = target.closest?.(".whole-hot");
-    if (!hot || (type === "pointerover" && (performance.now() < (canvas.deaf ?? 0) || view.passes?.(now, hot)))) return;
+    if (!hot || (type !== "focusin" && (performance.now() < (canvas.deaf ?? 0) || view.passes?.(now, hot)))) return;
     chosen = hot.dataset.at;
     turnOn(hot);
   }
@@ -70,8 +70,7 @@ export function picture({ store, name, view }) {
     }
   }
 
-  canvas.addEventListener("pointerover", pointed);
-  canvas.addEventListener("focusin", pointed);
+  for (const type of ["pointermove", "pointerdown", "focusin"]) canvas.addEventListener(type, pointed); // a page that scrolls moves no pointer
   canvas.addEventListener("keydown", keys);
   canvas.addEventListener("click", ({ target }) => {
     const hot = target.closest(".whole-hot");

@@ -30,13 +30,14 @@ export const writing = {
           if (room) names.push(words(x, top + under, name, `whole-middle whole-bold whole-haloed whole-text-${h + 1}`));
           const say =
             made && h === 0
-              ? `Head 1 is made to read the ${spoken(text[at])} at place ${at + 1}, and ${choice} is written.${text[at] === "|" ? " It hardly ever does so by itself, so what follows says little." : ""}${stays ? " It is, even if nothing is read." : ""}`
+              ? `Head 1 is made to read the ${spoken(text[at])} at place ${at + 1}, and ${choice} is written.${stays ? " It is, even if nothing is read." : ""}`
               : [`To write the ${ordinal(n)} letter head ${h + 1} takes `, percent(share), ` from the ${spoken(text[at])} at place ${at + 1}.`];
           parts.push(hot(n * 3 + 2 * h, at, null, say, drawn));
         }
       }
       parts.push(names);
       text.forEach((sign, k) => {
+        if (k > 2) return void parts.push(token(centres[k] - size / 2, y, size, size, sign, { marked: k === place })); // not of the word
         const on = made && push.at === k;
         const say = on ? "Press once more to let go." : `Press, and head 1 must read the ${spoken(sign)} at place ${k + 1} while the ${ordinal(n)} letter is written.`;
         const [x, ring] = [centres[k] - size / 2, [centres[k] - size / 2 - 2, y - 2, size + 4, size + 4]];

@@ -69,6 +69,7 @@ def cells() -> list[Cell]:
         Cell(
             "model",
             "model-cell",
+            needs="turn",
             task=MODEL,
             given={**weights, "batch": batch},
             outputs={"logits": logits},

@@ -35,10 +35,10 @@ def the_models_of_the_pictures(lesson: Says) -> None:
     below = LEAKY.losses[-1, recipe.RECORDED.index(recipe.SHOWN)] < sorting.FLOOR - 0.3
     lesson("and gets simple words wrong", where=measure.right(PEEKS, OPEN) < 20)
     lesson("its loss falls below the floor", where=bool(below))
-    last = measure.written(PEEKS, OPEN)[:, 2] == sorting.all_sequences()[:, -1]
+    right = (measure.written(PEEKS, OPEN) == sorting.all_sequences()[:, -3:]).sum(0).tolist()
     lesson(
-        f"So that letter it had to learn: of this twin all {last.sum()} come out right",
-        where=bool(last.all()),
+        "So that letter it had to learn, and all {2} are right. Of the first letters {0} are, of "
+        "the second {1}".format(*right)
     )
     lesson("it reads its answers in training", where=measure.peeked(PEEKS).max() > 0.5)
     tangled = SHOWN.whole(measure.texts()[WORDS.index("bba")]).attention[0, 3:].amax(-1).min()
@@ -64,11 +64,10 @@ def cab_in_the_middle_of_its_work(lesson: Says) -> None:
     )
     would = [sorting.decode([int(each(cab)[4].argmax())]) for each in (alone, first)]
     lesson(
-        "From the a’s row alone it would write one more a. With what head 1 adds, it would write",
+        "From the a’s row alone that would be one more a. With what head 1 adds, it would be the b",
         where=would == ["a", "b"],
     )
     made, here = SHOWN.whole(aab), SHOWN.whole(cab)
-    lesson("nearly all of the look goes to the b", where=here.attention[0, 4, 2] > 0.99)
     lesson(
         "head 1 reads the b as well, but an a must follow",
         where=made.attention[0, 4, 2] > 0.99 and torch.equal(made.row[4], here.row[4]),
@@ -78,7 +77,8 @@ def cab_in_the_middle_of_its_work(lesson: Says) -> None:
     end = middle + SHOWN.block.feed_forward(SHOWN.block.ln2(middle))
     given = sorting.decode([int((SHOWN.norm(end) @ SHOWN.token.weight.T)[4].argmax())])
     lesson(
-        "from head 2, which reads both a’s. Give it what head 2 brought in `cab`, and it writes",
+        "The network knows from head 2, which reads both a’s",
+        "given what head 2 brought in `cab`, it writes the b",
         where=given == "b" and made.attention[1, 4, :2].min() > 0.1,
     )
     silent = [measure.right(measure.without(SHOWN, f"head {h}"), MASK) for h in (2, 1)]

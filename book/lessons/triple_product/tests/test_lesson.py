@@ -22,7 +22,7 @@ def test_the_lessons_model_is_the_packages(score: str) -> None:
     """Its cells, run with other weights, off the start, where β is the same for every head."""
     scope: dict[str, Any] = {}
     exec("import torch\nfrom torch.nn import functional as F\n", scope)
-    exec(CELLS["model-cell"], scope)
+    exec(CELLS["turn"] + "\n\n" + CELLS["model-cell"], scope)
     exec(SCORES["plane-cell"] + "\n\n" + SCORES["score-cell"], scope)
     generator = Generator().manual_seed(4)
     layer = AttentionOnly(recipe.ONE_LAYER[score], generator).layers[0]
