@@ -75,7 +75,7 @@ class Judged:
             raise WrongError(f"give a dictionary with {', '.join(wanted)}.")
         open_yet = [name for name in wanted if answer[name] is ...]
         need(len(open_yet) < len(wanted), "there is no answer yet.")
-        need(not open_yet, f"there is no {' and no '.join(open_yet)} yet.")
+        need(not open_yet, f"still open: {', '.join(open_yet)}.")
         for name in wanted[:-1]:
             value, right = number(answer[name]), case.numbers[name]
             rounded = case.digits is not None and value == round(right, case.digits)

@@ -24,7 +24,7 @@ WRONG = {
     "softmax": [
         (judged(all_three="0.0"), "raise e to each score before"),
         (judged(all_three="a / (a + b)"), "that is with the mask already"),
-        (judged(all_three="..."), "no answer yet"),
+        (judged(all_three="..."), "still open: all three"),
         (judged(masked="a / (a + b + c)"), "add up to one"),
         (judged(masked="a / (a + b + 1)"), "e⁰ is 1"),
         (judged(masked="'much'"), "give a number, not str"),
