@@ -58,7 +58,8 @@ export const unmasked = {
       const right = machinery.solved(each);
       const y = under + n * 58;
       const who = `${each.mask ? "With" : "Without"} the mask`;
-      parts.push(words(0, y, `${who}${small ? "" : ", writing by itself"}: ${right.length} of ${WORDS.length} words right`, n ? "whole-bold" : "whole-soft"));
+      const one = small ? "" : slip(machinery.answers(each));
+      parts.push(words(0, y, `${who}${small ? "" : ", writing by itself"}: ${right.length} of ${WORDS.length} words right${one && `; ${one}`}`, n ? "whole-bold" : "whole-soft"));
       WORDS.forEach((letters, k) => {
         const good = right.includes(letters);
         const x = k * wide;
@@ -75,13 +76,18 @@ export const unmasked = {
   },
 };
 
+/** A word that it does not sort, and what becomes of it; nothing where it sorts all. */
+const slip = (answers) => {
+  const word = ["cab", ...WORDS].find((each) => answers[WORDS.indexOf(each)] !== sorted(each));
+  return word ? `${word} becomes ${answers[WORDS.indexOf(word)]}` : "";
+};
+
 /** What came of a model trained here, in words; where nobody has heard of a mask yet, what it did. */
 function outcome({ mask }, loss, floor, answers, invites) {
   const gap = figure(Math.abs(loss - floor), 3);
   const right = WORDS.filter((word, n) => answers[n] === sorted(word));
-  const slip = ["cab", ...WORDS].find((word) => !right.includes(word));
-  if (invites && slip) {
-    return `It ends ${gap} below the best possible. And yet, left to itself, it gets ${WORDS.length - right.length} of ${WORDS.length} words wrong: ${slip} becomes ${answers[WORDS.indexOf(slip)]}.`;
+  if (invites && right.length < WORDS.length) {
+    return `It ends ${gap} below the best possible. And yet, left to itself, it gets ${WORDS.length - right.length} of ${WORDS.length} words wrong: ${slip(answers)}.`;
   }
   const where = loss < floor - BELOW ? `${gap} below the floor` : `${gap} above the floor`;
   return `${mask ? "With" : "Without"} the mask: loss ${figure(loss, 4)}, ${where}. Writing by itself it gets ${right.length} of ${WORDS.length} words right.`;

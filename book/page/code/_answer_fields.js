@@ -8,8 +8,9 @@ const LINE = /^answer = .*$/m;
 const LEFT = "...";
 const escaped = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 
-/** As Python writes it: a number or a sum of some, with a comma or a point, else words. */
-const written = (text) => (/^[\d.,\s()+*/−-]+$/.test(text) ? text.replaceAll(",", ".").replaceAll("−", "-") : JSON.stringify(text));
+/** As Python writes it: a number or a sum of some, with a comma or a point, or a percentage, else words. */
+const written = (text) => asPython(text.replace(/^([\d.,]+)\s*%$/, "$1 / 100"));
+const asPython = (text) => (/^[\d.,\s()+*/−-]+$/.test(text) ? text.replaceAll(",", ".").replaceAll("−", "-") : JSON.stringify(text));
 const read = (code) => (code === LEFT ? "" : /^(["']).*\1$/.test(code) ? code.slice(1, -1) : code);
 
 /** Fields for a stub that has such a line, else none; `code` gives what stands in the editor, `put` changes it. */
