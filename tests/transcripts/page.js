@@ -56,6 +56,55 @@ addEventListener("keydown", ({ key, target, defaultPrevented }) => {
   if (/^(Arrow|Page|Home|End| )/.test(key) && !own && !defaultPrevented) scrolled++;
 });
 
+// Who listens to the models: callbacks by event.
+const listening = new Map();
+
+/** A widget's model in reach of scripts, `models[i]`, and heard by whom it is. */
+window.keep = (model, i) => {
+  (window.models ??= [])[i] = model;
+  const { on, off } = model;
+  const those = (event) => {
+    const key = `${i} ${event}`;
+    if (!listening.has(key)) listening.set(key, new Set());
+    return listening.get(key);
+  };
+  model.on = (events, callback) => {
+    for (const event of events.split(" ")) those(event).add(callback);
+    on.call(model, events, callback);
+  };
+  model.off = (events, callback) => {
+    for (const event of events.split(" ")) callback ? those(event).delete(callback) : those(event).clear();
+    off.call(model, events, callback);
+  };
+};
+
+/** What a widget has no more once it has gone: of which models it still hears what. */
+window.left = () => {
+  dispatchEvent(new PageTransitionEvent("pagehide"));
+  return [...listening].filter(([, callbacks]) => callbacks.size).map(([event]) => event);
+};
+
+/**
+ * What no widget may have: an id that another part has, and a line without length, with ends that can be seen
+ * and a stroke that does not scale, of which WebKit makes a blot over all that is near.
+ */
+window.amiss = () => {
+  const ids = [...document.querySelectorAll(".attn-widget [id]")].map(({ id }) => id);
+  const part = document.createElementNS("http://www.w3.org/2000/svg", "path");
+  const lengthOf = (d) => (part.setAttribute("d", d), part.getTotalLength());
+  const blots = (it) => {
+    const { vectorEffect, strokeLinecap } = getComputedStyle(it);
+    if (vectorEffect === "none" || strokeLinecap === "butt") return false;
+    const parts = it.matches("path") ? (it.getAttribute("d")?.match(/M[^M]+/g) ?? []).map(lengthOf) : [it.getTotalLength()];
+    return parts.includes(0);
+  };
+  const points = [...document.querySelectorAll(".attn-widget :is(path, line, polyline)")].filter(blots);
+  return [
+    ...ids.filter((id, i) => ids.indexOf(id) !== i).map((id) => `two things have the id ${id}`),
+    ...points.map(({ outerHTML }) => `a point is drawn that is a blot in WebKit: ${outerHTML}`),
+  ];
+};
+
 /** Whether something goes on that no timer of the page waits for. */
 window.busy = () => coming.size > 0 || owing.size > 0
   || document.querySelector('[data-training="running"], [data-code="running"], [data-hosted]:empty') !== null

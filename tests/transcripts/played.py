@@ -49,15 +49,22 @@ const { default: made } = await import(url);
 URL.revokeObjectURL(url);
 const widget = typeof made === "function" ? await made() : made;
 function initialize(given) {
-  (window.models ??= [])[%d] = given.model;
+  keep(given.model, %d);
   return widget.initialize?.(given);
 }
 export default { ...widget, initialize };
 """
 
 
+class Whole(str):
+    """A page of its own, in the place of the empty one."""
+
+
 def page_of(*shown: Any, own: str = OWN) -> str:
     """An empty page that shows widgets, and figures and other HTML, in their order."""
+    if isinstance(shown[0], Whole):
+        page = shown[0].replace("<head>", f"<head><script>{own}</script>", 1)
+        return page.replace("<main>", '<main id="place">', 1)
     widgets = [each for each in shown if isinstance(each, Widget)]
     saved: dict[str, Any] = {"state": {}}
     if widgets:
@@ -129,6 +136,8 @@ def transcript(
             told = list(changes(before, now)) or ["nothing changes"]
             yield from (f"{further}  {each}" for each in told)
             before = now
+        if left := page.evaluate("left()"):
+            raise Trouble(f"once it has gone it still listens to {', '.join(left)}")
     finally:
         context.close()
 
@@ -159,6 +168,8 @@ def settled(page: Page, line: str, wrong: Sequence[str]) -> list[list[Any]]:
         page.clock.run_for(1000)
         now: list[list[Any]] = page.evaluate("seen()")
         if now == last:
+            if amiss := page.evaluate("amiss()"):
+                raise Trouble(f"{line}: {'; '.join(amiss)}")
             return now
         last = now
     raise Trouble(f"{line}: the page does not come to rest")
