@@ -4,7 +4,6 @@ What stands in its address, and what of an address is nonsense, is in each lesso
 """
 
 import math
-import re
 from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
 
@@ -99,29 +98,6 @@ def test_one_is_back_where_one_was(open_page: OpenPage) -> None:
     page.go_forward()
     expect(page.locator(ALONE)).to_have_attribute("data-show", "brackets")
     visit.assert_clean()
-
-
-def test_a_state_opens_there_too(open_page: OpenPage) -> None:
-    visit = open_page("book/lessons/deep_qkv/deep_qkv.html?bare&show=sorter&seed=3#open-failed")
-    page = visit.page
-    expect(page.locator(f"{ALONE} .abc-score")).not_to_have_text("27 of 27 sorted")
-    page.wait_for_function("!location.hash && location.search.includes('variant=')")
-    failed = page.locator(".abc-score").text_content() or ""
-    page.reload()
-    visit.settle()
-    expect(page.locator(f"{ALONE} .abc-score")).to_have_text(failed)
-
-
-def test_escape_belongs_first_to_what_is_in_the_widget(open_page: OpenPage) -> None:
-    """A changed character is put back by it; the next time it leads back to the page."""
-    asked = "show=brackets&text=(ab)(a)&place=3&replacement=b"
-    page = open_page(f"{address('dialectical')}?bare&{asked}").page
-    cell = page.get_by_role("button", name=re.compile("at 4: "))
-    cell.press("Escape")
-    page.wait_for_function("Boolean(location.search.match(/replacement=(&|$)/))")
-    expect(page.locator(ALONE)).to_have_count(1)
-    page.get_by_label("Your string").press("Escape")
-    expect(page.locator(ALONE)).to_have_count(0)
 
 
 def test_a_page_on_disk_does_it_too(site: Path, open_page: OpenPage) -> None:

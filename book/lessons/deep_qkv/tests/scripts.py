@@ -163,6 +163,9 @@ js location.hash = "#open-failed";
 go to ?show=sorter&variant=gated&seed=1&text=bca
 press Back to the page
 press Show alone
+# an address opens a state there too, which then stands in it
+go to ?show=sorter&variant=plain&seed=0#open-failed
+reload
 """
 
 RUNS = """

@@ -59,6 +59,11 @@ reload
 go to ?show=brackets&view=losses&run=mask%20mended&seed=0&text=(ab)(a)&place=3&replacement=b
 press Back to the page
 press Show alone
+# Escape belongs first to what is in the widget
+focus .dh-changed
+keys Escape
+focus Your string
+keys Escape
 go to ?show=brackets&view=writing&run=mask%20mended&seed=0&prompt=(a&budget=9&temperature=0.7\
 &constrained=no&stop_on_closed=no&draw=3
 press Back to the page
