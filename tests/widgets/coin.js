@@ -68,6 +68,16 @@ Object.assign(globalThis, {
   full: () => {
     Storage.prototype.setItem = refuse("QuotaExceededError");
   },
+  /** The largest texts that still fit, until none does. */
+  fill: () => {
+    for (let i = 0, size = 2 ** 22; size >= 1; i++) {
+      try {
+        localStorage.setItem(`of another page ${i}`, "x".repeat(size));
+      } catch {
+        size /= 2;
+      }
+    }
+  },
   barred: () => Object.defineProperty(globalThis, "localStorage", { get: refuse("SecurityError") }),
   /** As if the tab came into sight, or went out of it. */
   see: (seen) => {

@@ -211,6 +211,14 @@ js put({ guesses: { cost: 1.5 }, runs: [] })
 # forgotten, and had back
 press Forget mine: guesses and runs
 keys Enter
+# one that is full to its last letter keeps no more, and says so, until there is room again
+js fill()
+type "0.123456" into How far off it ends
+keys Tab
+js localStorage.clear()
+type "0.2" into How far off it ends
+keys Tab
+reload
 # a browser that keeps nothing says so; what is guessed counts as long as the page is open
 js full()
 type "0.25" into How far off it ends
