@@ -91,6 +91,22 @@ press Train
 # a loss that is lost is said to be
 type "1e308" into #rate
 press Train
+# a Worker that does not begin is told, in whatever way it does not
+reload
+js hire("there is none")
+press Train
+reload
+js hire("none may be made")
+press Train
+reload
+js hire("it ends at once")
+press Train
+reload
+js hire("it imports nothing")
+press Train
+reload
+js hire("it says nothing")
+press Train
 """
 
 SCRIPTS = {"saved": (page, SAVED)}

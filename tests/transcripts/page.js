@@ -24,6 +24,41 @@ Worker.prototype.terminate = function () {
   terminate.call(this);
 };
 
+// Workers that do not begin, by what goes wrong with them.
+const { Worker: Plain, setTimeout: later } = globalThis;
+const HOWS = {
+  "as ever": () => Plain,
+  "there is none": () => undefined,
+  "none may be made": () => () => {
+    throw new DOMException("no", "SecurityError");
+  },
+  "it ends at once": (mute) =>
+    class extends Plain {
+      constructor() {
+        super(mute);
+        later(() => this.dispatchEvent(new Event("error")));
+      }
+    },
+  "it imports nothing": () =>
+    class extends Plain {
+      postMessage() {
+        super.postMessage("no module");
+      }
+    },
+  "it says nothing": (mute) => {
+    globalThis.setTimeout = (action, ms) => later(action, ms / 100);
+    return class extends Plain {
+      constructor() {
+        super(mute);
+      }
+    };
+  },
+};
+/** From now on every Worker is such a one, or as ever. */
+window.hire = (how) => {
+  window.Worker = HOWS[how](URL.createObjectURL(new Blob([])));
+};
+
 // Modules that are on their way.
 const coming = new Set();
 const { createObjectURL, revokeObjectURL } = URL;
@@ -73,7 +108,10 @@ window.keep = (model, i) => {
     on.call(model, events, callback);
   };
   model.off = (events, callback) => {
-    for (const event of events.split(" ")) callback ? those(event).delete(callback) : those(event).clear();
+    for (const event of events.split(" ")) {
+      if (callback) those(event).delete(callback);
+      else those(event).clear();
+    }
     off.call(model, events, callback);
   };
 };
