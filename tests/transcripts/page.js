@@ -94,9 +94,8 @@ addEventListener("keydown", ({ key, target, defaultPrevented }) => {
 // Who listens to the models: callbacks by event.
 const listening = new Map();
 
-/** A widget's model in reach of scripts, `models[i]`, and heard by whom it is. */
-window.keep = (model, i) => {
-  (window.models ??= [])[i] = model;
+/** Remember who listens to a widget's model. */
+window.listened = (model, i) => {
   const { on, off } = model;
   const those = (event) => {
     const key = `${i} ${event}`;
