@@ -82,6 +82,7 @@ style: $(INSTALLED)
 	$(RUN) -m ruff check
 	$(RUN) -m ruff format --check
 	$(SCRIPTS)/oxlint --deny-warnings
+	$(RUN) -m book.page.bundle
 	$(SCRIPTS)/lint-imports --no-logo
 	$(RUN) -m mypy
 

@@ -29,7 +29,7 @@ LISTS = {
     "benchmarks/waiting.py": "times what a reader of each page waits for",
     "tests/analysis/test_pretrained.py": "asks each trained model for what its chapter says of it",
     "tests/widgets/test_each.py": "asks the same of each widget that shows models",
-    "tests/browser/test_alone.py": "knows what can be chosen in each widget",
+    "tests/browser/test_alone.py": "knows what can be dragged, and where",
     "tests/browser/test_cells.py": "tries what each text says of changing its model",
     "tests/browser/test_one_screen.py": "knows what is to be seen together in each widget",
     "tests/browser/chapter_steps.py": "has a training step of each model",

@@ -36,17 +36,22 @@ def parts_of(name: str, folders: Sequence[Path] = (HERE,)) -> list[str]:
 
 
 def read(name: str, folders: Sequence[Path] = (HERE,)) -> str:
-    """A file of the first of these folders that has one, JavaScript and styles without comments.
+    """A file of these folders, JavaScript and styles without comments.
 
     Raises:
-        FileNotFoundError: none has.
+        FileNotFoundError: none of them has it.
+        FileExistsError: two have one of that name.
     """
-    for folder in folders:
-        if (folder / name).is_file():
-            text = (folder / name).read_text("utf-8")
-            return without_comments(text, Path(name).suffix)
-    places = ", ".join(map(str, folders))
-    raise FileNotFoundError(f"{name} is imported, and is in none of {places}")
+    found = [folder / name for folder in folders if (folder / name).is_file()]
+    if not found:
+        places = ", ".join(map(str, folders))
+        raise FileNotFoundError(f"{name} is imported, and is in none of {places}")
+    if len(found) > 1:
+        raise FileExistsError(
+            f"{' and '.join(map(str, found))}: a file is imported by its name alone, so give one "
+            "of them another name"
+        )
+    return without_comments(found[0].read_text("utf-8"), found[0].suffix)
 
 
 def without_comments(text: str, kind: str = ".js") -> str:

@@ -1,7 +1,12 @@
-"""A widget's JavaScript and CSS, each one text."""
+"""A widget's JavaScript and CSS, each one text.
+
+`python -m book.page.bundle`, which `make style` runs, says what keeps a module from being made of
+its files: a name that two of them have, or one that is imported and not there.
+"""
 
 import re
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from attn_notes.programs import source
@@ -10,6 +15,8 @@ HERE = Path(__file__).parent
 LESSONS = HERE.parent / "lessons"
 FOLDERS = (HERE, *sorted(LESSONS.glob("[!_]*/")), source.HERE)
 """Where a file that a widget imports lies: here, with a lesson, or with the programs."""
+MADE = ("_entrywise.js", "micropython.mjs")
+"""Files that are imported and that the build makes."""
 IMPORT = re.compile(r'^import \{([^}]*)\} from "\./([\w.]+)";$', re.MULTILINE)
 EXPORT = re.compile(
     r"^export (?=(?:async )?(?:const|class|function\*?) \[?(\w+(?:, \w+)*))", re.MULTILINE
@@ -33,13 +40,19 @@ def files(stem: str, folders: Sequence[Path] = FOLDERS) -> list[str]:
     """
     names = source.parts_of(f"{stem}.js", folders)
     texts = {name: source.read(name, folders) for name in names}
-    for name, text in texts.items():
-        for wanted, other in IMPORT.findall(text):
-            lacking = {*re.findall(r"(\w+)(?: as \w+)?", wanted)} - {*exports(texts[other])}
-            if lacking:
-                raise ImportError(f"{name} imports {lacking}, which {other} does not export")
+    for name in texts:
+        _check(name, folders)
     *imported, (_, own) = texts.items()
     return [*(_scoped(*each) for each in imported), IMPORT.sub(_taken, own)]
+
+
+def _check(name: str, folders: Sequence[Path]) -> None:
+    for wanted, other in IMPORT.findall(source.read(name, folders)):
+        if other in MADE:
+            continue
+        given = {*exports(source.read(other, folders))}
+        if lacking := {*re.findall(r"(\w+)(?: as \w+)?", wanted)} - given:
+            raise ImportError(f"{name} imports {lacking}, which {other} does not export")
 
 
 def exports(text: str) -> list[str]:
@@ -73,3 +86,16 @@ def style(stem: str) -> str:
 def plain_style(stem: str) -> str:
     """The rules of a widget that stands in the text, and takes its colours."""
     return source.read(f"{stem}.css", FOLDERS)
+
+
+def wrong(folders: Sequence[Path] = (*FOLDERS, HERE / "code")) -> Iterator[str]:
+    """A sentence for each file that has another's name, or imports what is not there."""
+    for path in sorted(path for folder in folders for path in folder.glob("*.js")):
+        try:
+            _check(path.name, folders)
+        except (ImportError, OSError) as error:
+            yield str(error)
+
+
+if __name__ == "__main__":
+    sys.exit("\n".join(dict.fromkeys(wrong())) or None)

@@ -1,4 +1,4 @@
-"""Models of brackets for the browser's tests, and in the page."""
+"""Every kind of model of brackets, here and in the page."""
 
 import base64
 import itertools
@@ -6,20 +6,15 @@ from dataclasses import asdict
 from typing import Any
 
 import pytest
-import torch
-from torch import Generator
 from torch.func import stack_module_state
 
 from attn_notes.models.dialectical import PARTS, Config, LanguageModel
-from attn_notes.tasks.brackets import VOCABULARY
+from book.lessons.dialectical.tests.models import SMALL
 from book.lessons.dialectical.widget import _observe
 from book.page.weights import pack
 
 from .asked import Asked
 
-SMALL: dict[str, Any] = dict(
-    context=31, width=11, head_dim=5, steps=4, min_steps=2, tension_tau=0.3
-)
 KINDS = [
     Config(
         **dict(zip(PARTS, kinds, strict=True)),
@@ -63,22 +58,3 @@ def run_of(model: LanguageModel) -> dict[str, Any]:
     weights = base64.b64encode(packed.pop("weights")).decode()
     observe = _observe(model.config)
     return {"config": asdict(model.config), "observe": observe, **packed, "weights": weights}
-
-
-def far_from_start(config: Config, seed: int) -> LanguageModel:
-    generator = Generator().manual_seed(seed)
-    model = LanguageModel(config, generator).requires_grad_(False)
-    for p in model.parameters():
-        p.mul_(1.5).add_(0.3 * torch.randn(p.shape, generator=generator))
-    return model
-
-
-def wanting(**wishes: float) -> LanguageModel:
-    """A model that has these logits, whatever it reads, and 0 for all other tokens."""
-    model = LanguageModel(Config(**SMALL), Generator()).requires_grad_(False)
-    names = {"open": "(", "close": ")", "space": " ", "pad": "_"}
-    model.unembedding.weight.zero_()
-    model.unembedding.bias.zero_()
-    for name, logit in wishes.items():
-        model.unembedding.bias[VOCABULARY.index(names.get(name, name))] = logit
-    return model

@@ -2,7 +2,7 @@
 
 from playwright.sync_api import Locator, Page, expect
 
-from .training_page import PATIENCE
+from .training_page import PATIENCE, told
 
 
 def editor(page: Page, name: str = "model") -> Locator:
@@ -24,12 +24,6 @@ def change(cell: Locator, before: str, after: str | None) -> None:
     assert text.count(before) == 1, f"the book's cell has {before!r} {text.count(before)} times"
     lines = "".join(line for line in text.splitlines(keepends=True) if before not in line)
     cell.get_by_role("textbox").fill(lines if after is None else text.replace(before, after))
-
-
-def told(cell: Locator) -> dict[str, str]:
-    """What its element says."""
-    found: dict[str, str] = cell.evaluate("(node) => ({ ...node.dataset })")
-    return found
 
 
 def run(cell: Locator) -> dict[str, str]:

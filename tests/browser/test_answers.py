@@ -181,16 +181,3 @@ def test_every_exercise_has_an_editor_or_a_reason(open_page: OpenPage, stem: str
         expect(page.get_by_text("there is no answer yet").filter(visible=True)).to_have_count(0)
     assert shown == [x.name for x in found if not x.why_not]
     assert why == len([x for x in found if x.why_not])
-
-
-def test_what_was_reached_can_be_saved(open_page: OpenPage) -> None:
-    page = open_page("book/lessons/deep_qkv/deep_qkv.html", fresh=True).page
-    (floor,) = (x for x in here("deep_qkv") if x.name == "floor")
-    node = exercise_of(page, "floor")
-    tried(node, floor.solution)
-    with page.expect_download() as download:
-        node.get_by_role("button", name="Save").click()
-    saved = json.loads(Path(download.value.path()).read_text("utf-8"))
-    (first,) = (x for x in saved["exercises"] if x["name"] == "floor")
-    assert saved["lesson"] == "deep_qkv"
-    assert first == {"name": "floor", "of": 2, "points": 2, "answer": floor.solution}

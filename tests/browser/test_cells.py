@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import nbformat
 import pytest
@@ -10,7 +11,7 @@ from playwright.sync_api import Browser, expect
 from book.site.dependencies import lesson_page
 
 from . import cell_page
-from .conftest import ROOT, SITE, STRICT_POLICY, CheckPage, OpenPage, Visit, address, opened, serve
+from .conftest import ROOT, STRICT_POLICY, CheckPage, OpenPage, Visit, address, opened, serve
 from .training_page import UNABLE
 from .widget_page import light_and_dark
 
@@ -200,8 +201,10 @@ def test_nothing_of_the_engine_is_loaded_before_the_first_run(
 
 
 @pytest.mark.parametrize("page", ["deep_qkv", "workbench"])
-def test_under_a_strict_policy_a_sentence_says_why_not(page: str, open_page: OpenPage) -> None:
-    with serve(SITE, policy=STRICT_POLICY) as base:
+def test_under_a_strict_policy_a_sentence_says_why_not(
+    page: str, site: Path, open_page: OpenPage
+) -> None:
+    with serve(site, policy=STRICT_POLICY) as base:
         opened = open_page(address(page), base=base, fresh=True).page
         cell = opened.locator(CELL).first
         assert cell_page.run(cell)["code"] == "failed"
@@ -222,8 +225,8 @@ def test_a_worker_that_does_not_begin_is_told(page: str, why: str, open_page: Op
         assert words in cell_page.said(cell)
 
 
-def test_from_a_disk_the_page_stays_as_it_is(open_page: OpenPage) -> None:
-    page = open_page("book/lessons/deep_qkv/deep_qkv.html", base=f"{SITE.as_uri()}/").page
+def test_from_a_disk_the_page_stays_as_it_is(site: Path, open_page: OpenPage) -> None:
+    page = open_page("book/lessons/deep_qkv/deep_qkv.html", base=f"{site.as_uri()}/").page
     place = page.locator(".attn-cell-place[data-cell=model]")
     expect(place).to_have_text(
         "This code can be changed and run where the page comes from a server, with JavaScript."

@@ -16,7 +16,7 @@ from book.lessons.deep_qkv.widget import ABCSorter
 
 from ..packed import parameters
 from .asked import Asked, asking, close
-from .widget_page import Field, Scene
+from .widget_page import Scene
 
 CHAPTER = "book/lessons/deep_qkv/deep_qkv.html"
 WORDS = [sorting.decode(ids) for ids in sorting.all_sequences()[:, :3].tolist()]
@@ -83,12 +83,6 @@ def test_every_step_of_every_word_is_torchs(ask: Asked) -> None:
     assert seeds > 5 * 16
 
 
-def test_what_is_no_word_is_refused(ask: Asked) -> None:
-    """What is said then its transcripts have."""
-    bad = ["", "x", "xyz", "cabc", "a b c", "cax", "abc" * 100, "🙂🙂🙂", "<b>abc</b>", "абс"]
-    assert ask("(all) => all.map((typed) => widget.parse(typed))", bad) == [None] * len(bad)
-
-
 def test_zeroing_changes_the_score_as_torch_says(ask: Asked) -> None:
     choice, changes = random.Random(0), 0
     widget = ask.page.locator(".abc-sorter").first
@@ -137,6 +131,4 @@ def states(widget: Locator) -> Iterator[tuple[str, bool]]:
         yield f"{model}, zeroed and refused", model == "plain"
 
 
-SCENES = [
-    Scene("deep_qkv", states, (Field("Type three letters", "bca"),), choice="variant", asleep={})
-]
+SCENES = [Scene("deep_qkv", states)]

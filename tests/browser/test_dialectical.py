@@ -21,14 +21,15 @@ from attn_notes.tasks import brackets
 from attn_notes.tasks.brackets import PAD, SPACE, VOCABULARY, Brackets, decode, depth, encode
 from book.lessons.dialectical import evidence, recipe
 from book.lessons.dialectical.decoding import BRACKETS, Step, faults, generate
+from book.lessons.dialectical.tests.models import SMALL, far_from_start, wanting
 
 from ..tasks.test_brackets import generator_enumerated
 from .asked import UNLIKELY, Asked, asking, assert_under
 from .asked import close as closely
-from .bracket_models import KINDS, SMALL, SOME_OR_ALL, far_from_start, send, wanting
+from .bracket_models import KINDS, SOME_OR_ALL, send
 from .conftest import OpenPage, Visit
 from .training_page import trained
-from .widget_page import Field, Scene
+from .widget_page import Scene
 
 CHAPTER = "book/lessons/dialectical/dialectical.html"
 SECOND = "dialectical_writing"
@@ -453,15 +454,8 @@ def predicts(widget: Locator) -> Iterator[tuple[str, bool]]:
 
 
 PART = ".dh-explorer"  # what stands above the panel for training
-WRITING = Scene("dialectical, writing", writes, (), {1280: 46.5, 390: 74}, PART, page=SECOND)
 SCENES = [
-    Scene(
-        "dialectical, losses",
-        predicts,
-        (Field("Your string", "(a)"),),
-        {1280: 40.25, 390: 56},
-        PART,
-    ),
-    WRITING,
-    Scene("dialectical, the head", looks_inside, (), page=SECOND),
+    Scene("dialectical, losses", predicts, {1280: 40.25, 390: 56}, PART),
+    Scene("dialectical, writing", writes, {1280: 46.5, 390: 74}, PART, page=SECOND),
+    Scene("dialectical, the head", looks_inside, page=SECOND),
 ]

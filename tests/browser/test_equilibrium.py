@@ -25,7 +25,7 @@ from book.lessons.equilibrium.tests.scripts import network
 from book.lessons.equilibrium.widget import EquilibriumExplorer
 
 from .asked import Asked, asking, assert_under, close, near, rebuild, set_weights
-from .widget_page import Field, Scene, centre
+from .widget_page import Scene, centre
 
 CHAPTER = "book/lessons/equilibrium/equilibrium.html"
 CHARACTERS = "\n Tbeo,↑"
@@ -403,10 +403,7 @@ SCENES = [
     Scene(
         "equilibrium",
         states,
-        (Field("Text", "Toe"),),
         part=".eq-explorer",  # what stands above the panel for training
         limits={1280: 47, 390: 74},
-        asleep={"run": "", "panel": "network"},
-        awake={"panel": "network"},
     )
 ]

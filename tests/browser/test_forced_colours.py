@@ -141,7 +141,6 @@ def test_what_a_widget_tells_by_colour_is_told(
     """In every state: bars, pictures and heat maps stand out, and what is chosen does."""
     page = open_page(f"book/lessons/{stem}/{scene.page or stem}.html?bare").page
     widget = page.locator(".attn-widget").first
-    scene.open(widget)
     seen = 0
     for state, _ in scene.states(widget):
         page.mouse.move(0, 0)

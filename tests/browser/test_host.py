@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
+from book.page import bundle
+
 from .conftest import OpenPage, Visit, still_read, write_page
 
 Mount = Callable[..., Visit]
@@ -221,3 +223,19 @@ def test_a_broken_widget_says_so_and_spares_the_others(name: str, mount: Mount) 
     assert reason in message
     with pytest.raises(AssertionError, match="console"):
         visit.assert_clean()
+
+
+OPENING = bundle.javascript("opening", (Path(__file__).parents[1] / "widgets", *bundle.FOLDERS))
+WORDS = """<main>{a}<p><a id="early" href="#open-a">one</a></p><script src="slow.js"></script>
+<p><a id="late" href="#open-a">another</a></p></main>"""
+
+
+def test_words_that_are_read_after_their_widget_is_there_are_a_button(
+    tmp_path: Path, open_page: OpenPage
+) -> None:
+    """As on a long page over a slow line: the widget lives while the rest is still to come."""
+    opening = model(f"{OPENING}export default {{ render }};", states=["a"], late=0, opened="")
+    with still_read(open_page, tmp_path, {"a": opening}, WORDS) as visit:
+        expect(visit.page.locator("#early")).to_have_role("button")
+    expect(visit.page.locator("#late")).to_have_role("button")
+    expect(visit.page.locator("#late")).to_have_attribute("aria-pressed", "false")

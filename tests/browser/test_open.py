@@ -1,6 +1,6 @@
 """Words in the text that open a state of a widget, all of every page that has any.
 
-`test_open_page.py` has what they are to do in each case, on pages made for it.
+`tests/widgets/scripts.py` has what they are to do in each case, on pages made for it.
 """
 
 import pytest

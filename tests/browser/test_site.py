@@ -5,13 +5,14 @@ import json
 import os
 import re
 from collections.abc import Iterator
+from functools import cache
 from html import unescape
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Literal
 from urllib.parse import quote, unquote, urlsplit
 
 import pytest
+from bs4 import BeautifulSoup
 from playwright.sync_api import Browser, Page, expect
 
 from attn_notes.tasks import sorting
@@ -313,47 +314,37 @@ def test_a_solution_opens_from_the_keyboard(first_visit: Visit) -> None:
     assert answer.is_visible()
 
 
-class _Html(HTMLParser):
+LOADS = (
+    *("script src", "img src", "img srcset", "source src", "source srcset", "iframe src"),
+    *("embed src", "object data", "video src", "video poster", "audio src", "input src"),
+    *("image href", "use href"),
+)
+# A link of another kind is followed by a reader, or by nobody.
+LOADING_LINK = re.compile("stylesheet|icon|pre(load|fetch|connect)|dns-prefetch|manifest")
+
+
+class _Html:
     """What a page loads, links to, shows and names."""
 
-    LOADS = (
-        *("script src", "img src", "img srcset", "source src", "source srcset", "iframe src"),
-        *("embed src", "object data", "video src", "video poster", "audio src", "input src"),
-        *("image href", "use href"),
-    )
-    # A link of another kind is followed by a reader, or by nobody.
-    LOADING_LINK = re.compile("stylesheet|icon|pre(load|fetch|connect)|dns-prefetch|manifest")
-
     def __init__(self, path: Path) -> None:
-        super().__init__()
-        self.loads: list[str] = []
-        self.links: list[str] = []
-        self.images: list[dict[str, str | None]] = []
-        self.names: set[str] = set()
-        self.code: list[str] = []  # of scripts and styles
-        self._in_code = False
-        self.feed(path.read_text("utf-8"))
+        page = BeautifulSoup(path.read_text("utf-8"), "html.parser", multi_valued_attributes=None)
+        tags = page.find_all(True)
 
-    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
-        given = dict(attributes)
-        self.loads += [v for k, v in attributes if v and f"{tag} {k}" in self.LOADS]
-        if tag == "link" and self.LOADING_LINK.search(given.get("rel") or ""):
-            self.loads.append(given.get("href") or "")
-        if tag == "a" and given.get("href"):
-            self.links.append(given["href"] or "")
-        if tag == "img":
-            self.images.append(given)
-        self.names |= {given[k] or "" for k in ("id", "name") if k in given}
-        self.code += [given["style"] or ""] if "style" in given else []
-        self._in_code = tag in ("script", "style")
+        def given(attribute: str, of: str = "") -> list[str]:
+            found = (tag for tag in tags if attribute in tag.attrs and of in ("", tag.name))
+            return [str(tag[attribute]) for tag in found]
 
-    def handle_endtag(self, tag: str) -> None:
-        self._in_code = False
+        self.loads = [url for each in LOADS for url in given(*each.split()[::-1])]
+        links = (tag for tag in tags if tag.name == "link" and tag.get("href"))
+        self.loads += [str(x["href"]) for x in links if LOADING_LINK.search(str(x.get("rel")))]
+        self.links = given("href", "a")
+        self.images = [tag for tag in tags if tag.name == "img"]
+        self.names = {*given("id"), *given("name")}
+        self.code = [*given("style"), *(x.get_text() for x in page(["script", "style"]))]
 
-    def handle_data(self, data: str) -> None:
-        if self._in_code:
-            self.code.append(data)
 
+read = cache(_Html)
+"""Once a page for all tests."""
 
 ADDRESS = r"""(?:https?:)?//[a-z0-9.-]+\.[a-z]{2,}"""
 LOADED_BY_CODE = re.compile(
@@ -369,7 +360,7 @@ def test_no_file_loads_anything_from_another_host(site: Path) -> None:
     found = []
     for path in sorted(site.rglob("*")):
         if path.suffix == ".html":
-            html = _Html(path)
+            html = read(path)
             found += [f"{path.name}: {url}" for url in html.loads if re.match(ADDRESS, url)]
             code = "\n".join(html.code)
         elif path.suffix in (".js", ".css", ".svg"):
@@ -463,12 +454,12 @@ def test_another_host_is_seen_in_code_of_others_and_in_ours() -> None:
 
 @pytest.mark.parametrize("path", PAGES)
 def test_every_image_says_what_it_shows(path: str, site: Path) -> None:
-    for image in _Html(site / path).images:
-        source = unquote(urlsplit(image["src"] or "").path)
+    for image in read(site / path).images:
+        source = unquote(urlsplit(str(image["src"])).path)
         if source.endswith("_static/logo.svg"):
             assert image["alt"] == "", "the logo stands beside the title, which says it"
         else:
-            alt = (image["alt"] or "").strip()
+            alt = str(image["alt"]).strip()
             assert alt not in ("", source, Path(source).name, Path(source).stem), image
 
 
@@ -487,7 +478,7 @@ def test_every_file_that_a_style_sheet_names_is_there(site: Path) -> None:
 
 
 def test_links_between_pages_resolve(site: Path) -> None:
-    pages = {path.resolve(): _Html(path) for path in site.rglob("*.html")}
+    pages = {path.resolve(): read(path) for path in site.rglob("*.html")}
     broken = []
     for path, html in pages.items():
         for link in html.links:

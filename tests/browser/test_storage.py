@@ -1,20 +1,13 @@
-"""Where a browser keeps nothing, or no more: the site goes on, and says what is true."""
+"""Where a browser keeps nothing: the site goes on, and says what is true.
+
+What fills up while a page is open, and what is said then, is in `tests/widgets/scripts.py`.
+"""
 
 import pytest
 from playwright.sync_api import Frame, Page, expect
 
 from .conftest import OpenPage
 
-# The largest texts that still fit, until none does; by a frame, where nothing stands in for it.
-FILL = """() => {
-  const frame = document.body.appendChild(document.createElement("iframe"));
-  const { localStorage: real } = frame.contentWindow;
-  let size = 2 ** 22;
-  for (let i = 0; size >= 1; i++) {
-    try { real.setItem(`of another page ${i}`, "x".repeat(size)); } catch { size /= 2; }
-  }
-  frame.remove();
-}"""
 BARRED = """for (const name of ["localStorage", "sessionStorage"]) {
   const get = () => { throw new DOMException("barred", "SecurityError"); };
   Object.defineProperty(window, name, { configurable: true, get });
@@ -75,28 +68,3 @@ def test_they_go_on_in_a_frame_that_may_store_nothing(open_page: OpenPage, serve
     # Its origin is no host's, so a module is another's, which this host does not lend.
     expect(frame.locator(".attn-cell-place").first).to_contain_text("in a window of its own")
     assert visit.errors == []
-
-
-def test_what_fills_up_while_a_page_is_open_stops_nothing(open_page: OpenPage) -> None:
-    """A real store, full to its last letter; what was guessed last is what counts."""
-    visit = open_page("book/lessons/trm/trm.html", fresh=True)
-    page, note = visit.page, visit.page.locator(".attn-guesses .attn-note")
-    expect(note).to_contain_text("It stays in this browser.")
-    box = page.locator(".attn-guesses input[type=text]").first
-    box.fill("40")
-    box.press("Tab")
-    expect(note).to_contain_text("Noted, 1")
-    page.evaluate(FILL)
-    assert_alive(page)
-    page.keyboard.press("Escape")
-    box.fill("45.123")
-    box.press("Tab")
-    expect(note).to_contain_text(FOR_NOW)
-    assert page.locator(".attn-guesses input[type=text]").first.input_value() == "45.123"
-    page.evaluate("localStorage.clear()")
-    box.fill("50")
-    box.press("Tab")
-    expect(note).to_contain_text("It stays in this browser.")
-    page.reload()
-    expect(page.locator(".attn-guesses input[type=text]").first).to_have_value("50")
-    visit.assert_clean()

@@ -18,7 +18,7 @@ from book.lessons.triple_product import claims, evidence, explorer, recipe
 from .asked import UNLIKELY, Asked, asking, close, near
 from .conftest import Visit
 from .training_page import trained
-from .widget_page import Field, Scene
+from .widget_page import Scene
 
 SECOND = "triple_product_volume"
 CHAPTER = f"book/lessons/triple_product/{SECOND}.html"  # which has all of it
@@ -174,14 +174,6 @@ def test_a_few_sequences_are_judged_as_many_are(ask: Asked) -> None:
     assert found["copied"] == pytest.approx(float(expected["accuracy"]), abs=1e-6)
 
 
-def test_what_is_no_coordinate_and_no_text_is_refused(ask: Asked) -> None:
-    """What is said then its transcripts have."""
-    bad = ["", " ", "abc", "1e999", "-1e999", "5.01", "-6", "NaN", "Infinity", "1 2", "0x1"]
-    assert ask("(all) => all.map((typed) => widget.coordinate(typed))", bad) == [None] * len(bad)
-    bad = ["", "a b", "abz", "abc1", "a" * 41, "é", "🙂", "абв", "<b>"]
-    assert ask("(all) => all.map((typed) => widget.parse(typed, 16))", bad) == [None] * len(bad)
-
-
 NAMES = ("start again", "a loud stranger", "a loud friend", "a whisper", "−q", "q along r")
 
 
@@ -273,12 +265,6 @@ def states(widget: Locator) -> Iterator[tuple[str, bool]]:
 
 
 SCENES = [
-    Scene(
-        "triple_product",
-        heads,
-        (Field("Text", "ABCabc"),),
-        asleep={"run": "", "mode": "head"},
-        awake={"mode": "head"},
-    ),
-    Scene("triple_product, by hand", states, (), page=SECOND),
+    Scene("triple_product", heads),
+    Scene("triple_product, by hand", states, page=SECOND),
 ]

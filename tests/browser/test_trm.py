@@ -27,7 +27,7 @@ from book.lessons.trm.widget import MOST_STEPS, PUZZLE, SudokuExplorer
 from .asked import UNLIKELY, Asked, asking, close, near, rebuild, set_weights
 from .conftest import Visit
 from .training_page import begin, choose, load, train
-from .widget_page import Field, Scene
+from .widget_page import Scene
 
 CHAPTER = "book/lessons/trm/trm.html"
 TASK = recipe.TASK
@@ -463,7 +463,6 @@ SCENES = [
     Scene(
         "trm",
         states,
-        (Field("Puzzle", PUZZLE),),
         limits={1280: 44, 390: 73},
         part=".attn-trained",  # what the panel trains
     )

@@ -1,4 +1,7 @@
-"""The card of a word of the glossary: under the pointer, at the focus, at the first tap."""
+"""The card of a word of the glossary on the built pages, and at the first tap.
+
+What a pointer and keys do is `tests/words/scripts.py`.
+"""
 
 from collections.abc import Iterator
 
@@ -38,57 +41,6 @@ def shows(page: Page, word: Locator) -> None:
 
 def card(page: Page) -> Locator:
     return page.locator(".attn-word-card")
-
-
-def test_a_pointer_shows_it_moves_onto_it_and_leaves(open_page: OpenPage) -> None:
-    visit = open_page(PAGE)
-    page = visit.page
-    word = words(page).filter(has_text="floor").first
-    sentence = page.locator("#means-term-floor").text_content() or ""
-    word.hover()
-    page.mouse.move(0, 0)
-    page.wait_for_timeout(600)  # longer than a card waits
-    expect(card(page)).to_be_hidden()
-    word.hover()
-    expect(card(page)).to_be_visible()
-    expect(card(page).locator("dd")).to_have_text(sentence)
-    expect(card(page).locator("svg")).to_have_count(1)
-    expect(word).to_have_accessible_description(sentence)
-    card(page).locator("dd").hover()
-    page.wait_for_timeout(600)
-    expect(card(page)).to_be_visible()
-    page.keyboard.press("Escape")
-    expect(card(page)).to_be_hidden()
-    word.hover()
-    expect(card(page)).to_be_visible()
-    page.mouse.move(0, 0)
-    expect(card(page)).to_be_hidden()
-    visit.assert_clean()
-
-
-def test_the_keyboard_shows_it_and_enter_leads_to_the_entry(open_page: OpenPage) -> None:
-    page = open_page(PAGE).page
-    first, second = words(page).nth(0), words(page).nth(1)
-    first.focus()
-    page.keyboard.press("Tab")
-    page.keyboard.press("Shift+Tab")
-    expect(first).to_be_focused()
-    shows(page, first)
-    first.hover()
-    page.mouse.move(0, 0)
-    page.wait_for_timeout(600)  # the focus keeps what a pointer leaves
-    expect(card(page)).to_be_visible()
-    page.keyboard.press("Escape")
-    expect(card(page)).to_be_hidden()
-    expect(first).to_be_focused()
-    page.keyboard.press("Tab")
-    expect(second).to_be_focused()
-    shows(page, second)
-    page.locator(".bd-header-article button:visible").first.focus()
-    expect(card(page)).to_be_hidden()
-    second.focus()
-    page.keyboard.press("Enter")
-    page.wait_for_url("**/reference/glossary.html#term-*")
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """The workbench on the site: what it asks, how it trains, whose code runs where."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import torch
@@ -10,9 +11,8 @@ from book.page.bench.shannon import Ring
 from book.page.bench.starts import STARTS
 from book.page.bench.tasks import TASKS
 
-from .cell_page import code, run, said, told
-from .conftest import HANGS, SITE, CheckPage, OpenPage, opened, serve
-from .training_page import PATIENCE
+from .cell_page import code, run, said, train
+from .conftest import HANGS, CheckPage, OpenPage, opened, serve
 from .widget_page import light_and_dark
 
 PAGE = "book/workbench.html"
@@ -39,13 +39,6 @@ def write(cell: Locator, text: str) -> None:
 
 def choose(cell: Locator, label: str, option: str) -> None:
     cell.get_by_label(label).select_option(option)
-
-
-def train(cell: Locator) -> dict[str, str]:
-    cell.get_by_role("button", name="Train", exact=True).click()
-    expect(cell).not_to_have_attribute("data-code", "running", timeout=PATIENCE)
-    assert told(cell)["code"] == "done", said(cell)
-    return told(cell)
 
 
 @pytest.fixture(scope="module")
@@ -106,7 +99,6 @@ def test_qk_norm_trains_and_gets_a_verdict(open_page: OpenPage) -> None:
     choose(cell, "Task", "sorting")
     write(cell, QK_NORM)
     found = train(cell)
-    assert found["training"] == "done"
     assert float(found["score"]) >= 0.5
     assert float(found["loss"]) > -0.005  # the floor is one
     assert found["verdict"] in ("lower", "higher", "could not be told")
@@ -258,15 +250,15 @@ ALLOWED = (
 """The policy that book/page/README.md asks a host for."""
 
 
-def test_under_the_policy_that_is_asked_for_it_runs(open_page: OpenPage) -> None:
-    with serve(SITE, policy=ALLOWED) as base:
+def test_under_the_policy_that_is_asked_for_it_runs(site: Path, open_page: OpenPage) -> None:
+    with serve(site, policy=ALLOWED) as base:
         cell = bench(open_page(PAGE, base=base, fresh=True).page)
         assert run(cell)["code"] == "done", said(cell)
 
 
-def test_where_its_frame_is_barred_a_sentence_says_so(open_page: OpenPage) -> None:
+def test_where_its_frame_is_barred_a_sentence_says_so(site: Path, open_page: OpenPage) -> None:
     """It is loaded as far as the page can tell; and whoever presses again is told again."""
-    with serve(SITE, policy=f"{ALLOWED}; frame-src 'none'") as base:
+    with serve(site, policy=f"{ALLOWED}; frame-src 'none'") as base:
         cell = bench(open_page(PAGE, base=base, fresh=True).page)
         for _ in range(2):
             assert run(cell)["code"] == "failed"

@@ -22,16 +22,6 @@ UNABLE = {
       const Plain = Worker;
       window.Worker = class extends Plain { constructor() { super(ended); } };
     }""",
-    "it imports nothing": """{
-      const Plain = Worker;
-      window.Worker = class extends Plain { postMessage() { super.postMessage("no module"); } };
-    }""",
-    "it says nothing": """{
-      const [mute, later] = [URL.createObjectURL(new Blob([])), setTimeout];
-      const Plain = Worker;
-      window.Worker = class extends Plain { constructor() { super(mute); } };
-      window.setTimeout = (action, ms, ...given) => later(action, ms / 100, ...given);
-    }""",
 }
 """Scripts of a page whose Workers do not begin, by what goes wrong with them."""
 

@@ -1,8 +1,7 @@
-"""What a built page has saved of its first widget, a model that stands in for it, shared checks."""
+"""What a built page has saved of its first widget, and what is asked of any."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
 from playwright.sync_api import Locator, Page
 
@@ -41,70 +40,12 @@ READ_PAGE = f"""async () => {{
   Object.assign(window, {{ widget: await ({MODULE})(state._esm), saved: state }});
 }}"""
 
-# After READ_PAGE: one more view, in #scratch, of window.fake, whose traits are as the page saved
-# them but for those given. window.leave() takes the view away, as the view after it does.
-# fake.set gives a promise: what it changed is shown once that is kept, for a new run has programs
-# to import. Who sets from outside waits for it.
-FAKE_MODEL = """async (given) => {
-  window.leave?.();
-  document.querySelector('#scratch')?.remove();
-  const traits = { ...window.saved, ...given };
-  const listeners = {};
-  window.fake = {
-    get: (key) => traits[key],
-    set(key, value) {
-      if (traits[key] === value) return;
-      traits[key] = value;
-      return Promise.all((listeners[`change:${key}`] ?? []).map((listener) => listener()));
-    },
-    // As a kernel's message: all values are there before anybody hears of one, in the order given.
-    receive(values) {
-      Object.assign(traits, values);
-      const called = Object.keys(values).flatMap((key) => listeners[`change:${key}`] ?? []);
-      return Promise.all(called.map((listener) => listener()));
-    },
-    on: (event, listener) => (listeners[event] ??= []).push(listener),
-    off: (event, listener) => {
-      listeners[event] = listeners[event].filter((other) => other !== listener);
-    },
-    save_changes() {},
-    listening: () => Object.values(listeners).flat().length,
-  };
-  const el = document.createElement('div');
-  el.id = 'scratch';
-  document.querySelector('.attn-widget').parentElement.append(el);
-  window.leave = await window.widget.default.render({ model: window.fake, el });
-}"""
-
 
 def centre(locator: Locator) -> tuple[float, float]:
     """The middle of what is drawn, in the window."""
     box = locator.bounding_box()
     assert box
     return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-
-
-# After FAKE_MODEL ------------------------------------------------------------------------------
-
-
-def assert_nothing_left(page: Page) -> None:
-    """Take the fake model's view away; fail if it shared an id or still listens."""
-    ids = page.locator(".attn-widget [id]").evaluate_all("all => all.map((e) => e.id)")
-    assert len(ids) == len(set(ids)), ids
-    assert page.evaluate("fake.listening()") > 0
-    page.evaluate("window.leave()")
-    assert page.evaluate("fake.listening()") == 0
-
-
-# Of any widget ---------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Field:
-    """Where a reader types."""
-
-    label: str
-    good: str
 
 
 @dataclass(frozen=True)
@@ -115,19 +56,10 @@ class Scene:
     states: Callable[[Locator], Iterator[tuple[str, bool]]]
     """Shows what a reader may come to see, one after another: a name, and whether axe is to ask
     because there is something new in it."""
-    fields: tuple[Field, ...]
     limits: dict[int, float | None] = field(default_factory=lambda: {1280: None, 390: None})
     """Width of the window in pixels → the most rem that it may be high, if it is always as high."""
     part: str = ""
     """Selects what that is measured of, if it is not the whole widget."""
-    open: Callable[[Locator], object] = lambda widget: None
-    page: str = ""
-    """The page in the lesson's folder that shows it first, if not the lesson itself."""
-    choice: str = "run"
-    """The trait that says which run is shown."""
-    asleep: dict[str, Any] = field(default_factory=lambda: {"run": ""})
-    """Traits, where there is no run, of a view that says so."""
-    awake: dict[str, Any] = field(default_factory=dict)
     page: str = ""
     """Which of the lesson's pages has it, as `dialectical_writing`; its first, if none is named."""
 

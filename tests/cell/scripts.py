@@ -35,6 +35,7 @@ export default { render({ model, el }) {
   };
   model.on("change", show);
   show();
+  return () => model.off("change", show);
 } };
 """
 

@@ -24,6 +24,41 @@ Worker.prototype.terminate = function () {
   terminate.call(this);
 };
 
+// Workers that do not begin, by what goes wrong with them.
+const { Worker: Plain, setTimeout: later } = globalThis;
+const HOWS = {
+  "as ever": () => Plain,
+  "there is none": () => undefined,
+  "none may be made": () => () => {
+    throw new DOMException("no", "SecurityError");
+  },
+  "it ends at once": (mute) =>
+    class extends Plain {
+      constructor() {
+        super(mute);
+        later(() => this.dispatchEvent(new Event("error")));
+      }
+    },
+  "it imports nothing": () =>
+    class extends Plain {
+      postMessage() {
+        super.postMessage("no module");
+      }
+    },
+  "it says nothing": (mute) => {
+    globalThis.setTimeout = (action, ms) => later(action, ms / 100);
+    return class extends Plain {
+      constructor() {
+        super(mute);
+      }
+    };
+  },
+};
+/** From now on every Worker is such a one, or as ever. */
+window.hire = (how) => {
+  window.Worker = HOWS[how](URL.createObjectURL(new Blob([])));
+};
+
 // Modules that are on their way.
 const coming = new Set();
 const { createObjectURL, revokeObjectURL } = URL;
@@ -55,6 +90,57 @@ addEventListener("keydown", ({ key, target, defaultPrevented }) => {
   const own = target.matches("a, button, input, select, summary, textarea");
   if (/^(Arrow|Page|Home|End| )/.test(key) && !own && !defaultPrevented) scrolled++;
 });
+
+// Who listens to the models: callbacks by event.
+const listening = new Map();
+
+/** Remember who listens to a widget's model. */
+window.listened = (model, i) => {
+  const { on, off } = model;
+  const those = (event) => {
+    const key = `${i} ${event}`;
+    if (!listening.has(key)) listening.set(key, new Set());
+    return listening.get(key);
+  };
+  model.on = (events, callback) => {
+    for (const event of events.split(" ")) those(event).add(callback);
+    on.call(model, events, callback);
+  };
+  model.off = (events, callback) => {
+    for (const event of events.split(" ")) {
+      if (callback) those(event).delete(callback);
+      else those(event).clear();
+    }
+    off.call(model, events, callback);
+  };
+};
+
+/** What a widget has no more once it has gone: of which models it still hears what. */
+window.left = () => {
+  dispatchEvent(new PageTransitionEvent("pagehide"));
+  return [...listening].filter(([, callbacks]) => callbacks.size).map(([event]) => event);
+};
+
+/**
+ * What no widget may have: an id that another part has, and a line without length, with ends that can be seen
+ * and a stroke that does not scale, of which WebKit makes a blot over all that is near.
+ */
+window.amiss = () => {
+  const ids = [...document.querySelectorAll(".attn-widget [id]")].map(({ id }) => id);
+  const part = document.createElementNS("http://www.w3.org/2000/svg", "path");
+  const lengthOf = (d) => (part.setAttribute("d", d), part.getTotalLength());
+  const blots = (it) => {
+    const { vectorEffect, strokeLinecap } = getComputedStyle(it);
+    if (vectorEffect === "none" || strokeLinecap === "butt") return false;
+    const parts = it.matches("path") ? (it.getAttribute("d")?.match(/M[^M]+/g) ?? []).map(lengthOf) : [it.getTotalLength()];
+    return parts.includes(0);
+  };
+  const points = [...document.querySelectorAll(".attn-widget :is(path, line, polyline)")].filter(blots);
+  return [
+    ...ids.filter((id, i) => ids.indexOf(id) !== i).map((id) => `two things have the id ${id}`),
+    ...points.map(({ outerHTML }) => `a point is drawn that is a blot in WebKit: ${outerHTML}`),
+  ];
+};
 
 /** Whether something goes on that no timer of the page waits for. */
 window.busy = () => coming.size > 0 || owing.size > 0
@@ -150,7 +236,8 @@ window.seen = () => {
     if (node.disabled) found.push("disabled");
     if (node.open) found.push("open");
     const all = node.value && node.selectionEnd - node.selectionStart === node.value.length;
-    if (node === document.activeElement) found.push(all ? "FOCUS ALL" : "FOCUS");
+    // One that is disabled loses the focus when it is drawn next, be it before this is asked or after.
+    if (node === document.activeElement && !node.disabled) found.push(all ? "FOCUS ALL" : "FOCUS");
     return found;
   }
 

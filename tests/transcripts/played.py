@@ -44,27 +44,35 @@ EMPTY = """<!DOCTYPE html><html lang="en" data-theme="light"><meta charset="utf-
 VIEW = """<script type="application/vnd.jupyter.widget-view+json">{"model_id": "%s"}</script>"""
 # The widget's module with its model in reach, for what Python would set: `models[0].set(…)`.
 REACHED = """
-const url = URL.createObjectURL(new Blob([%s], { type: "text/javascript" }));
+const url = URL.createObjectURL(new Blob([%(esm)s], { type: "text/javascript" }));
 const { default: made } = await import(url);
 URL.revokeObjectURL(url);
 const widget = typeof made === "function" ? await made() : made;
 function initialize(given) {
-  (window.models ??= [])[%d] = given.model;
+  (window.models ??= [])[%(i)d] = given.model;
+  window.listened?.(given.model, %(i)d);
   return widget.initialize?.(given);
 }
 export default { ...widget, initialize };
 """
 
 
+class Whole(str):
+    """A page of its own, in the place of the empty one."""
+
+
 def page_of(*shown: Any, own: str = OWN) -> str:
     """An empty page that shows widgets, and figures and other HTML, in their order."""
+    if shown and isinstance(shown[0], Whole):
+        page = shown[0].replace("<head>", f"<head><script>{own}</script>", 1)
+        return page.replace("<main>", '<main id="place">', 1)
     widgets = [each for each in shown if isinstance(each, Widget)]
     saved: dict[str, Any] = {"state": {}}
     if widgets:
         saved = embed_data(views=widgets, drop_defaults=False)["manager_state"]
     for i, widget in enumerate(widgets):
         state = saved["state"][widget.model_id]["state"]
-        state["_esm"] = REACHED % (json.dumps(state["_esm"]), i)
+        state["_esm"] = REACHED % {"esm": json.dumps(state["_esm"]), "i": i}
     others = (each if isinstance(each, (Widget, str)) else each.html() for each in shown)
     parts = [view(each) if isinstance(each, Widget) else each for each in others]
     return EMPTY.format(
@@ -129,6 +137,8 @@ def transcript(
             told = list(changes(before, now)) or ["nothing changes"]
             yield from (f"{further}  {each}" for each in told)
             before = now
+        if left := page.evaluate("left()"):
+            raise Trouble(f"once it has gone it still listens to {', '.join(left)}")
     finally:
         context.close()
 
@@ -159,6 +169,8 @@ def settled(page: Page, line: str, wrong: Sequence[str]) -> list[list[Any]]:
         page.clock.run_for(1000)
         now: list[list[Any]] = page.evaluate("seen()")
         if now == last:
+            if amiss := page.evaluate("amiss()"):
+                raise Trouble(f"{line}: {'; '.join(amiss)}")
             return now
         last = now
     raise Trouble(f"{line}: the page does not come to rest")

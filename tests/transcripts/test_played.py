@@ -22,6 +22,7 @@ export default { render({ model, el }) {
   model.on("change:count", show);
   show();
   el.append(shown, button);
+  return () => model.off("change:count", show);
 } };
 """
 SCRIPT = """
@@ -85,9 +86,29 @@ def test_a_change_of_a_widget_is_told_with_its_place(
         ("show();\n  el", "nowhere();\n  el", SCRIPT, "at first: .*nowhere is not defined"),
         ("", "", "press Less", "press Less: nothing is called 'Less'; the buttons are: More"),
         ("", "", "push More", "push More: no such line"),
+        (
+            "return () => model.off",
+            "const off = () => model.off",
+            "press More",
+            "once it has gone it still listens to 0 change:count",
+        ),
+        (
+            "  el.append(",
+            '  el.className = "attn-widget"; shown.id = button.id = "x"; el.append(',
+            "",
+            "at first: two things have the id x",
+        ),
+        (
+            "  el.append(",
+            """el.className = "attn-widget"; el.innerHTML = `<svg stroke-linecap="round">
+              <path vector-effect="non-scaling-stroke" d=""/>
+              <path vector-effect="non-scaling-stroke" d="M1 1L2 2M3 3L3 3"/></svg>`; el.append(""",
+            "",
+            "at first: a point is drawn that is a blot in WebKit: <path [^;]*3 3L3 3[^;]*$",
+        ),
     ],
 )
-def test_a_widget_that_dies_is_told_with_the_line(
+def test_what_no_widget_may_do_is_told_with_the_line(
     browser: Browser, old: str, new: str, script: str, said: str
 ) -> None:
     with pytest.raises(pytest.fail.Exception, match=said):

@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser
 
+from book.site.dependencies import evidence_stems
+
 from ..pages.held import hold
 from .played import transcript
 
@@ -44,3 +46,26 @@ def test_a_widget_does_what_was_read_of_it(
     now = list(transcript(browser, shown(), *script))
     if wrong := hold(folder / f"transcript_{name}.txt", now, take):
         pytest.fail("\n".join(wrong), pytrace=False)
+
+
+FIRST_ALONE = (
+    'js [...document.querySelectorAll(".live-widget-view")].slice(1)'
+    '.forEach((it) => { it.style.display = "none"; })'
+)
+"""Only the first widget is seen, so that there is no doubt of which a line tells."""
+
+
+@pytest.mark.by_day(2)
+@pytest.mark.parametrize("stem", evidence_stems(ROOT))
+def test_a_second_of_its_kind_below_it_is_nothing_to_it(stem: str, browser: Browser) -> None:
+    """What is typed changes what it changes where it is alone."""
+    scripts = MODULES[ROOT / "book" / "lessons" / stem / "tests"].SCRIPTS.values()
+    shown, typed = next(
+        (shown, line)
+        for shown, script, *_ in scripts
+        for line in script.splitlines()
+        if line.startswith("type ")
+    )
+    pages = ([*shown()], [*shown(), *shown()])
+    alone, beside = (list(transcript(browser, page, f"{FIRST_ALONE}\n{typed}")) for page in pages)
+    assert beside[beside.index(f"> {typed}") :] == alone[alone.index(f"> {typed}") :]

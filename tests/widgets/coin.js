@@ -14,35 +14,8 @@ const chanceOf = ({ side: [x] }) => 1 / (1 + Math.exp(-x));
 
 // What scripts say for short.
 const KEY = "attention-notes yours coins";
-const { Worker: Plain, setTimeout: later } = globalThis;
 const refuse = (name) => () => {
   throw new DOMException("no", name);
-};
-const HOWS = {
-  "as ever": () => Plain,
-  "there is none": () => undefined,
-  "none may be made": () => refuse("SecurityError"),
-  "it ends at once": (mute) =>
-    class extends Plain {
-      constructor() {
-        super(mute);
-        later(() => this.dispatchEvent(new Event("error")));
-      }
-    },
-  "it imports nothing": () =>
-    class extends Plain {
-      postMessage() {
-        super.postMessage("no module");
-      }
-    },
-  "it says nothing": (mute) => {
-    globalThis.setTimeout = (action, ms) => later(action, ms / 100);
-    return class extends Plain {
-      constructor() {
-        super(mute);
-      }
-    };
-  },
 };
 Object.assign(globalThis, {
   press: (...names) =>
@@ -68,15 +41,21 @@ Object.assign(globalThis, {
   full: () => {
     Storage.prototype.setItem = refuse("QuotaExceededError");
   },
+  /** The largest texts that still fit, until none does. */
+  fill: () => {
+    for (let i = 0, size = 2 ** 22; size >= 1; i++) {
+      try {
+        localStorage.setItem(`of another page ${i}`, "x".repeat(size));
+      } catch {
+        size /= 2;
+      }
+    }
+  },
   barred: () => Object.defineProperty(globalThis, "localStorage", { get: refuse("SecurityError") }),
   /** As if the tab came into sight, or went out of it. */
   see: (seen) => {
     Object.defineProperty(document, "hidden", { value: !seen, configurable: true });
     document.dispatchEvent(new Event("visibilitychange"));
-  },
-  /** A Worker that does not begin, by what goes wrong with it. */
-  hire: (how) => {
-    globalThis.Worker = HOWS[how](URL.createObjectURL(new Blob([])));
   },
 });
 

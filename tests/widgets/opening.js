@@ -16,5 +16,9 @@ export async function render({ model, el }) {
   el.append(root);
   const open = (state) => () => model.set("opened", model.get("opened") + state);
   const states = model.get("states").map((state) => [state, open(state)]);
-  return opens(root, Object.fromEntries(states), { model, chosen: { opened: null } });
+  const shut = opens(root, Object.fromEntries(states), { model, chosen: { opened: null } });
+  return () => {
+    model.off("change:opened", draw);
+    shut();
+  };
 }

@@ -132,6 +132,7 @@ class Opening(anywidget.AnyWidget):
 
     _esm = bundle.javascript("opening_told", FOLDERS)
     states = traitlets.List().tag(sync=True)
+    late = traitlets.Int().tag(sync=True)  # milliseconds until it is there
     opened = traitlets.Unicode().tag(sync=True)
 
 
@@ -148,6 +149,23 @@ def opening() -> list[Any]:
         Opening(states=["both", "b"]),
         f'<p>And <a id="near" href="#open-b">right here</a>.</p>{far}',
     ]
+
+
+def late() -> list[Any]:
+    """The same, where the one above is there last, and `?early` presses words before that."""
+    above, *others = opening()
+    above.late = 500
+    return [above, *others, EARLY]
+
+
+EARLY = """<script>
+  const early = location.search === "?early" && setInterval(() => {
+    if (!document.querySelector("[data-opens]")) return;
+    clearInterval(early);
+    document.querySelector("#far").focus();
+    document.querySelector("#far").click();
+  });
+</script>"""
 
 
 GUESS = """
@@ -193,6 +211,14 @@ js put({ guesses: { cost: 1.5 }, runs: [] })
 # forgotten, and had back
 press Forget mine: guesses and runs
 keys Enter
+# one that is full to its last letter keeps no more, and says so, until there is room again
+js fill()
+type "0.123456" into How far off it ends
+keys Tab
+js localStorage.clear()
+type "0.2" into How far off it ends
+keys Tab
+reload
 # a browser that keeps nothing says so; what is guessed counts as long as the page is open
 js full()
 type "0.25" into How far off it ends
@@ -420,6 +446,16 @@ js held("both", "ctrlKey")
 js held("both", "shiftKey")
 """
 
+LATE = """
+# an address opens the one that it names, whichever is there first, and goes on to do so
+go to ?1#open-both
+js location.hash = "#open-a"
+go to ?2#open-both-2
+go to ?3#open-b
+# words open one that is still to come when it is there, and keep the focus
+go to ?early
+"""
+
 SCRIPTS = {
     "guess": (guess, GUESS),
     "panel": (mine, PANEL),
@@ -428,5 +464,6 @@ SCRIPTS = {
     "lost": (lambda: [coins(rate=1e30), listening()], LOST),
     "mine": (mine, MINE),
     "open": (opening, OPEN),
+    "late": (late, LATE),
     "alone": (lambda: [Coins(), "<p>Between them.</p>", Coins()], ALONE),
 }

@@ -42,3 +42,21 @@ def test_what_is_in_several_files_is_used_and_a_file_is_short_enough_to_read() -
     names = re.findall(r"^(?:export )?(?:const|function|class) (\w+)", shared, re.M)
     written = Counter(re.findall(r"\w+", "".join(texts.values())))
     assert len(names) > 20 and not [name for name in names if written[name] < 2]
+
+
+def test_two_files_of_one_name_are_told_of(tmp_path: Path) -> None:
+    """As of two lessons, neither of which knows which it gets; `make style` says so."""
+    folders = [tmp_path / lesson for lesson in ("one", "two")]
+    for folder in folders:
+        folder.mkdir()
+        (folder / "_part.js").write_text("export const part = 1;\n", "utf-8")
+        (folder / f"{folder.name}.js").write_text('import { part } from "./_part.js";\n', "utf-8")
+    assert {*bundle.wrong(folders[:1])} == set()
+    (said,) = {*bundle.wrong(folders)}
+    assert "one/_part.js and " in said and said.endswith("give one of them another name")
+    with pytest.raises(FileExistsError, match="another name"):
+        bundle.javascript("two", folders)
+
+
+def test_every_import_is_there() -> None:
+    assert [*bundle.wrong()] == []

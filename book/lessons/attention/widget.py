@@ -7,7 +7,6 @@ torch's own, traced into programs that the page runs.
 
 from collections.abc import Callable, Mapping, Sequence
 
-import anywidget
 import torch
 import traitlets
 from torch import Generator, Tensor
@@ -20,7 +19,8 @@ from attn_notes.tasks import sorting
 from attn_notes.training import recorded
 from attn_notes.training.ensemble import Model
 from book.page.bundle import javascript, style
-from book.page.weights import named, pack, summary
+from book.page.shown import Models
+from book.page.weights import named, pack
 
 CONFIG = Config("plain")
 LAST = sorting.LENGTH - 2  # place that asks
@@ -66,7 +66,7 @@ def _step(loss: Callable[[Model, Tensor], Tensor], clip: float) -> str:
     return training.step(_build(Generator()), loss, may_read, clip=clip).module
 
 
-class SeenWhole(anywidget.AnyWidget):
+class SeenWhole(Models):
     """The reader's word and the models that all pictures of a page show.
 
     >>> SeenWhole()
@@ -84,8 +84,7 @@ class SeenWhole(anywidget.AnyWidget):
     word = traitlets.Unicode("cab").tag(sync=True)
     # that asks: at first the first letter that is written
     place = traitlets.Int(sorting.LETTERS_PER_WORD + 1, min=0, max=LAST).tag(sync=True)
-    # name -> {mask, order, names, shapes, seeds, weights}
-    runs = traitlets.Dict().tag(sync=True)
+    # runs: name -> {mask, order, names, shapes, seeds, weights}
     program = traitlets.Unicode().tag(sync=True)
     # what the first press of the training is called, where it stands without the other pictures
     invites = traitlets.Unicode().tag(sync=True)
@@ -158,4 +157,4 @@ class SeenWhole(anywidget.AnyWidget):
     def __repr__(self) -> str:
         if self.picture != "glance":
             return f"SeenWhole: {self.picture}"
-        return f"SeenWhole: {summary(self.runs, 'model')}"
+        return super().__repr__()

@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-import anywidget
 import traitlets
 from torch import Generator, Tensor
 
@@ -19,7 +18,8 @@ from attn_notes.programs.forward import forward
 from attn_notes.tasks import sorting
 from attn_notes.training import recorded
 from book.page.bundle import javascript, style
-from book.page.weights import pack, summary
+from book.page.shown import Models
+from book.page.weights import pack
 
 OPENS = (51.5, 75.0, 95.0)  # rem high as it opens: wide, on a page, on a phone
 CLIP = 1.0  # largest norm of a gradient, as in the notebook
@@ -54,7 +54,7 @@ def _check(variant: str, config: Config) -> None:
         raise ValueError(f"the config is of a {config.variant} model, not of a {variant} one")
 
 
-class ABCSorter(anywidget.AnyWidget):
+class ABCSorter(Models):
     """A text box that sorts three letters with models that you load, and may load again any time.
 
     >>> sorter = ABCSorter(variant="plain", seed=3)
@@ -69,9 +69,9 @@ class ABCSorter(anywidget.AnyWidget):
     _esm = javascript("deep_qkv")
     _css = style("deep_qkv")
 
-    # variant -> {observe, names, shapes, seeds, weights}. One trait, so that weights and the
-    # program that reads them never arrive apart.
-    runs = traitlets.Dict().tag(sync=True)
+    noun = "variant"
+
+    # runs: variant -> {observe, names, shapes, seeds, weights}
     # variant -> {observe, step, draws, rate, steps, warmup}: what the page needs to train one.
     lessons = traitlets.Dict().tag(sync=True)
     variant = traitlets.Enum(VARIANTS, default_value=VARIANTS[0]).tag(sync=True)
@@ -144,6 +144,3 @@ class ABCSorter(anywidget.AnyWidget):
             "warmup": warmup,
         }
         self.lessons = {**self.lessons, variant: lesson}
-
-    def __repr__(self) -> str:
-        return f"ABCSorter: {summary(self.runs, 'variant')}"

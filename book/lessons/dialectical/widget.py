@@ -10,7 +10,6 @@ from dataclasses import asdict
 from functools import partial
 from typing import Any
 
-import anywidget
 import torch
 import traitlets
 from torch import Generator, Tensor, nn
@@ -22,7 +21,8 @@ from attn_notes.tasks.brackets import PAD, VOCABULARY, Batch, Brackets, encode, 
 from attn_notes.tasks.grammar import BRACKETS
 from attn_notes.training import recorded
 from book.page.bundle import javascript, style
-from book.page.weights import named, pack, summary
+from book.page.shown import ModelsByName
+from book.page.weights import named, pack
 
 OPENS = (39.5, 58.5, 68.0)  # rem high as it opens: wide, on a page, on a phone
 LARGEST_BUDGET = 60
@@ -88,7 +88,7 @@ def _check(config: Config) -> None:
         raise ValueError(f"the task's padding is token {PAD}, not {config.pad}")
 
 
-class BracketGenerator(anywidget.AnyWidget):
+class BracketGenerator(ModelsByName):
     """Predicts a string and continues a prompt with models that you load, any time again.
 
     >>> generator = BracketGenerator()
@@ -103,14 +103,10 @@ class BracketGenerator(anywidget.AnyWidget):
     _esm = javascript("dialectical")
     _css = style("dialectical")
 
-    # name -> {config, observe, names, shapes, seeds, weights}. One trait, so that weights and the
-    # programs that read them never arrive apart.
-    runs = traitlets.Dict().tag(sync=True)
+    # runs: name -> {config, observe, names, shapes, seeds, weights}
     # name -> {config, task, observe, step, draws, rate, steps, warmup, floor, near}: what the page
     # needs to train one.
     lessons = traitlets.Dict().tag(sync=True)
-    run = traitlets.Unicode().tag(sync=True)
-    seed = traitlets.Int(0, min=0).tag(sync=True)
     view = traitlets.Enum(VIEWS, default_value=VIEWS[0]).tag(sync=True)
     views = traitlets.List(traitlets.Enum(VIEWS), default_value=[*VIEWS], minlen=1).tag(sync=True)
 
@@ -180,9 +176,7 @@ class BracketGenerator(anywidget.AnyWidget):
         packed = pack(partial(LanguageModel, config), parameters, "model")
         run = {"config": asdict(config), "observe": _observe(config), **packed}
         with self.hold_sync():
-            self.runs = {**self.runs, name: run}
-            if self.run not in self.runs:
-                self.run = name
+            self._put(name, run)
 
     def teach(
         self,
@@ -226,6 +220,3 @@ class BracketGenerator(anywidget.AnyWidget):
             "near": near,
         }
         self.lessons = {**self.lessons, name: lesson}
-
-    def __repr__(self) -> str:
-        return f"BracketGenerator: {summary(self.runs, 'model')}"

@@ -12,7 +12,6 @@ from dataclasses import asdict
 from functools import partial
 from typing import Any
 
-import anywidget
 import numpy as np
 import torch
 import traitlets
@@ -27,7 +26,8 @@ from attn_notes.tasks.prediction import token_losses
 from attn_notes.tasks.text import Text
 from attn_notes.training import recorded
 from book.page.bundle import javascript, style
-from book.page.weights import named, pack, summary
+from book.page.shown import ModelsByName
+from book.page.weights import named, pack
 
 OPENS = (74.5, 74.5, 105.5)  # rem high as it opens: wide, on a page, on a phone
 EDGE = 3.0  # of the plane, and of the weights
@@ -127,7 +127,7 @@ def point(x: float, y: float) -> "traitlets.List[float]":
     return traitlets.List(number, default_value=[x, y], minlen=2, maxlen=2).tag(sync=True)
 
 
-class EquilibriumExplorer(anywidget.AnyWidget):
+class EquilibriumExplorer(ModelsByName):
     """A plane to drag things in, and models that you load, and may load again any time.
 
     >>> explorer = EquilibriumExplorer()
@@ -149,11 +149,8 @@ class EquilibriumExplorer(anywidget.AnyWidget):
     steps = traitlets.Int(100, min=1, max=MOST_STEPS).tag(sync=True)  # nudged ones
     learned = traitlets.Int(0, min=0, max=LESSONS).tag(sync=True)  # steps of learning
 
-    # The network: name -> {config, characters, programs, names, shapes, seeds, format, weights}.
-    # One trait, so that weights and what reads them never arrive apart.
-    runs = traitlets.Dict().tag(sync=True)
-    run = traitlets.Unicode().tag(sync=True)
-    seed = traitlets.Int(0, min=0).tag(sync=True)
+    # The network; runs: name -> {config, characters, programs, names, shapes, seeds, format,
+    # weights}
     text = traitlets.Unicode(LINE).tag(sync=True)
     step = traitlets.Int(-1, min=-1).tag(sync=True)  # of the relaxation; -1: the last
     selected = traitlets.Int(-1, min=-1).tag(sync=True)  # character; -1: the one in the middle
@@ -221,9 +218,7 @@ class EquilibriumExplorer(anywidget.AnyWidget):
             **pack(partial(LanguageModel, config), numbers, "model", half=True),
         }
         with self.hold_sync():
-            self.runs = {**self.runs, name: run}
-            if self.run not in self.runs:
-                self.run = name
+            self._put(name, run)
             if self.run == name:  # what was read so far may not be in its vocabulary
                 self.text = opening(self.text, characters, config.context)
 
@@ -281,9 +276,6 @@ class EquilibriumExplorer(anywidget.AnyWidget):
             "governor": dict(governor),
             "yardsticks": [[name, nats] for name, nats in yardsticks.items()],
         }
-
-    def __repr__(self) -> str:
-        return f"EquilibriumExplorer: {summary(self.runs, 'model')}"
 
 
 def opening(text: str, characters: str, context: int) -> str:

@@ -11,7 +11,6 @@ from functools import partial
 from string import ascii_lowercase
 from typing import Any
 
-import anywidget
 import torch
 import traitlets
 from torch import Generator, Tensor
@@ -22,7 +21,8 @@ from attn_notes.programs.forward import forward
 from attn_notes.tasks.copying import Copying
 from attn_notes.training import recorded
 from book.page.bundle import javascript, style
-from book.page.weights import named, pack, summary
+from book.page.shown import ModelsByName
+from book.page.weights import named, pack
 
 OPENS = (28.0, 47.5, 61.5)  # rem high as it opens: wide, on a page, on a phone
 SHOWN = ("dot", "volume", "angle")  # kinds of score
@@ -100,7 +100,7 @@ def _check(config: Config, task: Copying) -> None:
         raise ValueError(f"sequences of {LONGEST_TEXT} tokens can be shown, not of {task.length}")
 
 
-class TripleProductExplorer(anywidget.AnyWidget):
+class TripleProductExplorer(ModelsByName):
     """Arrows to drag, and the attention of models that you load, and may load again any time.
 
     >>> explorer = TripleProductExplorer()
@@ -119,14 +119,10 @@ class TripleProductExplorer(anywidget.AnyWidget):
     vectors = traitlets.Dict().tag(sync=True)
     selected = traitlets.Int(1, min=0, max=4).tag(sync=True)
 
-    # In a trained head: name -> {config, observe, names, shapes, seeds, weights}. One trait, so
-    # that weights and the program that reads them never arrive apart.
-    runs = traitlets.Dict().tag(sync=True)
+    # In a trained head; runs: name -> {config, observe, names, shapes, seeds, weights}
     # score and layers -> {config, tasks, observe, step, draws, rate, steps, warmup, copied}: what
     # the page needs to train one.
     lessons = traitlets.Dict().tag(sync=True)
-    run = traitlets.Unicode().tag(sync=True)
-    seed = traitlets.Int(0, min=0).tag(sync=True)
     layer = traitlets.Int(0, min=0).tag(sync=True)
     head = traitlets.Int(0, min=0).tag(sync=True)
     text = traitlets.Unicode().tag(sync=True)
@@ -175,9 +171,7 @@ class TripleProductExplorer(anywidget.AnyWidget):
             **pack(partial(AttentionOnly, config), parameters, "network", half=True),
         }
         with self.hold_sync():
-            self.runs = {**self.runs, name: run}
-            if self.run not in self.runs:
-                self.run = name
+            self._put(name, run)
             if not self.text:
                 tokens = task.sample(1, Generator().manual_seed(0))[0].tolist()
                 self.text = "".join(ascii_lowercase[token] for token in tokens)
@@ -223,6 +217,3 @@ class TripleProductExplorer(anywidget.AnyWidget):
             "copied": copied,
         }
         self.lessons = {**self.lessons, f"{config.score} {config.layers}": lesson}
-
-    def __repr__(self) -> str:
-        return f"TripleProductExplorer: {summary(self.runs, 'model')}"

@@ -10,7 +10,6 @@ from dataclasses import asdict
 from functools import partial
 from typing import Any
 
-import anywidget
 import torch
 import traitlets
 from jaxtyping import Float, Int
@@ -23,7 +22,8 @@ from attn_notes.tasks.sudoku import Sudoku
 from attn_notes.training import recorded
 from book.lessons.trm import measure
 from book.page.bundle import javascript, style
-from book.page.weights import named, pack, summary
+from book.page.shown import ModelsByName
+from book.page.weights import named, pack
 
 OPENS = {  # rem high as each opens: wide, on a page, on a phone
     "board": (52.5, 80.0, 93.0),
@@ -72,7 +72,7 @@ def _step(config: Config, loss: Callable[..., Any], seats: int) -> dict[str, Any
     return {"step": program.module, "megabytes": round(4 * program.size / 1e6)}
 
 
-class SudokuExplorer(anywidget.AnyWidget):
+class SudokuExplorer(ModelsByName):
     """A board, and models that you load, and may load again any time; or the recursion, drawn.
 
     >>> explorer = SudokuExplorer()
@@ -83,17 +83,13 @@ class SudokuExplorer(anywidget.AnyWidget):
     _esm = javascript("trm")
     _css = style("trm")
 
-    # name -> {config, use, rows, columns, held_out_share, symmetries, names, shapes, seeds, format,
-    # weights}.
-    # One trait, so that weights and the program that reads them never arrive apart.
-    runs = traitlets.Dict().tag(sync=True)
+    # runs: name -> {config, use, rows, columns, held_out_share, symmetries, names, shapes, seeds,
+    # format, weights}
     # What the page needs to train a model; empty where there is nothing to be trained.
     lesson = traitlets.Dict().tag(sync=True)
     # the board, or the recursion as a drawing, of what `drawing` has of one puzzle
     picture = traitlets.Enum(tuple(OPENS), default_value="board").tag(sync=True)
     drawing = traitlets.Dict().tag(sync=True)
-    run = traitlets.Unicode().tag(sync=True)
-    seed = traitlets.Int(0, min=0).tag(sync=True)
     puzzle = traitlets.Unicode(PUZZLE).tag(sync=True)
     step = traitlets.Int(1, min=0, max=MOST_STEPS).tag(sync=True)  # of supervision; 0: none yet
     shown = traitlets.Enum(("answer", "mind"), default_value="answer").tag(sync=True)
@@ -152,9 +148,7 @@ class SudokuExplorer(anywidget.AnyWidget):
             **pack(partial(TRM, config), numbers, "model", half=half),
         }
         with self.hold_sync():
-            self.runs = {**self.runs, name: run}
-            if self.run not in self.runs:
-                self.run = name
+            self._put(name, run)
             if self.run == name and not _readable(self.puzzle, task):
                 puzzles, _ = task.sample(1, Generator().manual_seed(0), "minimal")
                 self.puzzle = task.write(puzzles[0])
@@ -213,7 +207,7 @@ class SudokuExplorer(anywidget.AnyWidget):
     def __repr__(self) -> str:
         if self.picture == "recursion":
             return "SudokuExplorer: the recursion, drawn"
-        return f"SudokuExplorer: {summary(self.runs, 'model')}"
+        return super().__repr__()
 
 
 def recursion(model: TRM, task: Sudoku, looks: int, puzzle: str = PUZZLE) -> SudokuExplorer:

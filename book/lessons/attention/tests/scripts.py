@@ -20,6 +20,10 @@ WORD = """
 # alone, what is chosen stands in the address and is read from there; what cannot be is said
 press Show alone
 reload
+go to ?show=attention&word=bca&place=2
+press Back to the page
+press Show alone
+go to ?show=attention
 go to ?show=attention&word=abd&place=6
 press Back to the page
 # another word, and all that follows from it

@@ -62,6 +62,10 @@ type "cb" into Type three letters
 type "" into Type three letters
 # what is no word is refused, once and again
 type "xyz" into Type three letters
+type "cabc" into Type three letters
+type "a b c" into Type three letters
+type "абс" into Type three letters
+type "🙂🙂🙂" into Type three letters
 type "<img src=x onerror=models[0].set('text','ccc')>abcabcabcabcabcabc" into Type three letters
 type "bca" into Type three letters
 # whoever comes into the box has all of it chosen, and writes another word
@@ -155,6 +159,13 @@ press Show a seed that sorts all 27
 js location.hash = "#open-failed";
 js location.hash = "";
 js location.hash = "#open-failed";
+# alone, another model, seed and word, as an address has them, and as they stand there again
+go to ?show=sorter&variant=gated&seed=1&text=bca
+press Back to the page
+press Show alone
+# an address opens a state there too, which then stands in it
+go to ?show=sorter&variant=plain&seed=0#open-failed
+reload
 """
 
 RUNS = """
@@ -175,6 +186,9 @@ js models[0].set("runs", { strict: all.gated });
 # without any it sleeps, and wakes up when some arrive, with what was done to these
 js models[0].set("runs", {});
 js models[0].set("runs", { gated: all.gated });
+# whichever of two a message names first
+js models[0].set("runs", {}); models[0].set("variant", "plain"); models[0].set("runs", all);
+js models[0].set("runs", {}); models[0].set("runs", all); models[0].set("variant", "gated");
 # what is asked for and is not there gives way to what there is
 js models[0].set("seed", 99);
 js models[0].set("variant", "plain_third");

@@ -11,8 +11,8 @@ from torch.func import stack_module_state
 from attn_notes.models.dialectical import Config
 from attn_notes.tasks.brackets import Brackets
 from book.lessons.dialectical import claims, evidence, figures, recipe
+from book.lessons.dialectical.tests.models import SMALL, far_from_start, wanting
 from book.lessons.dialectical.widget import BracketGenerator
-from tests.browser.bracket_models import SMALL, far_from_start, wanting
 from tests.transcripts.played import on_site
 
 
@@ -56,6 +56,19 @@ LOSSES = """
 # alone, what is chosen stands in the address and is read from there; what cannot be is said
 press Show alone
 reload
+go to ?show=brackets&view=losses&run=mask%20mended&seed=0&text=(ab)(a)&place=3&replacement=b
+press Back to the page
+press Show alone
+# Escape belongs first to what is in the widget
+focus .dh-changed
+keys Escape
+focus Your string
+keys Escape
+go to ?show=brackets&view=writing&run=mask%20mended&seed=0&prompt=(a&budget=9&temperature=0.7\
+&constrained=no&stop_on_closed=no&draw=3
+press Back to the page
+press Show alone
+go to ?show=brackets
 go to ?show=brackets&view=x&run=x&seed=9&text=(x&place=9&replacement=x&prompt=)&budget=61\
 &temperature=2.1&constrained=x&stop_on_closed=x&draw=-1
 press Back to the page
@@ -109,6 +122,9 @@ js models[0].set("before", "(b?")
 js window.all = models[0].get("runs"); models[0].set("runs", { "no number": all["two seeds"] })
 js models[0].set("runs", {})
 js models[0].set("run", "a"); models[0].set("runs", { a: all["one stream"] })
+# whichever of two a message names first; a name is a text
+js models[0].set("runs", {}); models[0].set("runs", all); models[0].set("run", "two seeds")
+js models[0].set("run", "<b>a</b>"); models[0].set("runs", { "<b>a</b>": all["one stream"] })
 """
 WRITING = """
 # by keys alone: the model, without the grammar, another prompt and budget, drawn by chance, again

@@ -128,6 +128,14 @@ NETWORK = f"""
 # alone, what is chosen stands in the address and is read from there; what cannot be is said
 press Show alone
 reload
+go to ?show=equilibrium&panel=plane&weights=1.2,-0.4&input=-1,0.5&target=0.25,2&method=full\
+&beta=0.03&steps=40&learned=4
+press Back to the page
+press Show alone
+go to ?show=equilibrium&panel=network&run=hurried&seed=1&text=To%20&step=1&selected=2
+press Back to the page
+press Show alone
+go to ?show=equilibrium
 go to ?show=equilibrium&panel=x&weights=4,1&input=1&target=x&method=x&beta=4&steps=401&learned=31\
 &run=x&seed=1&text=5&step=-2&selected=8
 press Back to the page
@@ -175,6 +183,9 @@ js window.was = models[0].get("runs"); const {{ hurried }} = was; \
 js put({{ runs: {{ trained: was.trained }}, run: "trained", seed: 0 }})
 js put({{ text: "be5" }})
 js put({{ runs: {{}} }})
+# whichever of two a message names first; a name is a text
+js put({{ runs: was, run: "hurried" }})
+js put({{ runs: {{}} }}); put({{ run: "<b>a</b>", runs: {{ "<b>a</b>": was.trained }} }})
 """
 
 TRAINING = f"""

@@ -60,6 +60,14 @@ press k₁
 # a coordinate as one types it; what is none says so, and changes nothing else
 type " −25e-2 " into k₁, y
 type "abc" into r, y
+type " " into r, y
+type "1e999" into r, y
+type "5.01" into r, y
+type "-6" into r, y
+type "NaN" into r, y
+type "Infinity" into r, y
+type "1 2" into r, y
+type "0x1" into r, y
 type "<img src=x onerror="alert(1)">" into r, y
 keys Tab
 # without a plane the angle is that to what is left
@@ -72,6 +80,14 @@ HEAD = """
 # alone, what is chosen stands in the address and is read from there; what cannot be is said
 press Show alone
 reload
+go to ?show=arrows&mode=hand&selected=3
+press Back to the page
+press Show alone
+go to ?show=arrows&mode=head&run=volume,%20two%20layers&seed=0&layer=1&head=1&text=abcabcab\
+&position=5&key=2&loudness=4
+press Back to the page
+press Show alone
+go to ?show=arrows
 go to ?show=arrows&mode=x&selected=5&run=x&seed=9&layer=9&head=9&text=abz&position=99&key=99\
 &loudness=101
 press Back to the page
@@ -114,6 +130,10 @@ type "aaaaaaaaaaaaaaaaaaaabbbbbbbbbbbbbbbbbbbb" into Text
 # what cannot be read says so, and leaves what is shown
 type "" into Text
 type "abz" into Text
+type "a b" into Text
+type "abc1" into Text
+type "é" into Text
+type "🙂" into Text
 type "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa" into Text
 type "<img src=x onerror="alert(1)">" into Text
 # one of the page's choice takes its place; other models open on the head that copies it
@@ -127,6 +147,8 @@ choose "volume, one layer" of Model
 js window.all = models[0].get("runs"); models[0].set("runs", {})
 js window.few = { ...all["dot, two layers"] }; few.config = { ...few.config, vocabulary: 5 }
 js models[0].set("runs", { few }); models[0].set("run", "few")
+# whichever of two a message names first; a name is a text
+js const m = models[0]; m.set("runs", {}); m.set("run", "<b>"); m.set("runs", { "<b>": few })
 """
 
 TRAINING = """

@@ -75,6 +75,11 @@ THINKING = """
 # alone, what is chosen stands in the address and is read from there; what cannot be is said
 press Show alone
 reload
+go to ?show=sudoku&run=untrained&seed=0&puzzle=.2.1.....2.3.1..5.6.....53...11.....&step=4\
+&shown=mind&selected=7
+press Back to the page
+press Show alone
+go to ?show=sudoku
 go to ?show=sudoku&run=x&seed=9&puzzle=1&step=25&shown=x&selected=36
 press Back to the page
 # words open what is in mind, from the first look on, and a failure; and give back what was there
@@ -181,6 +186,8 @@ press Draw an easy one
 js models[0].set("runs", { "<b>larger</b>": all["<b>larger</b>"] })
 press Look
 js models[0].set("selected", 30); models[0].set("run", "two seeds"); models[0].set("runs", all)
+# whichever of two a message names first
+js models[0].set("runs", {}); models[0].set("runs", all); models[0].set("run", "even")
 """
 KEYS = """
 # all by the keyboard, in the order in which it is seen
