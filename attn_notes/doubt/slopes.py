@@ -1,8 +1,9 @@
 """Does a loss fall along its gradient as it should? Taylor's remainder, parameter by parameter."""
 
 import math
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import torch
@@ -18,6 +19,9 @@ FINER = (1e-5, 1e-6)
 LEAST = 1.8  # the order that is taken for 2: kinks cost a little
 DIRECTIONS, DRAWS = 2, 3  # in which it moves; of random numbers, where any are drawn
 LITTLE = 1e-2  # how far a parameter moves whose entries are alike, at h = 1
+STILL = "with what changes from call to call held still"
+MOST = 2.5  # and what is no cause to look closer: a step that leaves a jump behind falls faster
+KINK = 0.1  # how far from one the orders on its sides may be
 ROUNDING = 1e-12  # of the loss: what is smaller says nothing
 
 
@@ -70,9 +74,13 @@ def slope(model: nn.Module, loss: Callable[[Any], Tensor]) -> Report:
                     said = f"{REFUSED}: {refusal(error)}"
                     found.setdefault("slope", Answer("slope", "not asked", found=said, needed=True))
                     break
+                when = f", {ALONE}" * little
+                if any(order < LEAST for order, _ in orders.values()):
+                    with _still(model, ask, value) as still:
+                        if still:
+                            orders, when = _orders(trained, still), f"{when}, {STILL}"
                 for name, (order, unused) in orders.items():
                     if name not in found or (found[name].verdict == "ok" and order < LEAST):
-                        when = f", {ALONE}" * little
                         found[name] = _answer(name, order, unused, when)
                 if draw and not ask.drew:
                     break
@@ -80,6 +88,47 @@ def slope(model: nn.Module, loss: Callable[[Any], Tensor]) -> Report:
 
 
 class _NotFiniteError(ValueError): ...
+
+
+@contextmanager
+def _still(model: nn.Module, ask: Asked, value: Callable[[], Tensor]) -> Iterator[Asked | None]:
+    """The same loss without what changes from call to call; none if that is no part of it.
+
+    So it is with power iterations, as of a spectral norm: no slope goes through the buffers that
+    a call moves. In evaluation the layer takes them as they are, and the loss is the same one.
+    """
+    ask.restore()
+    kept = {part: _copies(part) for part in model.modules()}
+    at = float(ask().detach())
+    moved = {part: _copies(part) for part in kept}
+    ask.restore()
+    still: list[nn.Module] = []
+    with unchanged(model):
+        for part, now in moved.items():
+            if part.training and any(not a.equal(b) for a, b in zip(now, kept[part], strict=True)):
+                _fill(part, now)
+                part.training = False
+                with unchanged(value) as asked:
+                    asked.draw = ask.draw
+                    same = abs(float(asked().detach()) - at) <= ROUNDING * abs(at)
+                if same:
+                    still.append(part)
+                else:  # as of a batch norm, which a call moves and does not read
+                    _fill(part, kept[part])
+                    part.training = True
+        with unchanged(value) as asked:
+            asked.draw = ask.draw
+            yield asked if still else None
+
+
+def _copies(part: nn.Module) -> list[Tensor]:
+    return [buffer.clone() for buffer in part.buffers(recurse=False)]
+
+
+@torch.no_grad()
+def _fill(part: nn.Module, values: Sequence[Tensor]) -> None:
+    for buffer, value in zip(part.buffers(recurse=False), values, strict=True):
+        buffer.copy_(value)
 
 
 def _orders(trained: dict[str, Tensor], ask: Asked) -> dict[str, tuple[float, bool]]:
@@ -101,37 +150,64 @@ def _orders(trained: dict[str, Tensor], ask: Asked) -> dict[str, tuple[float, bo
 
 
 @torch.no_grad()
-def _order(parameter: Tensor, g: Tensor, ask: Callable[[], Tensor], draw: int) -> float:
-    """The order of the remainder between the two smallest steps at which it can be seen.
+def _order(
+    parameter: Tensor, g: Tensor, ask: Callable[[], Tensor], draw: int, where: Tensor | None = None
+) -> float:
+    """The order by which the remainder falls on the way to the right.
 
-    Where it looks wrong, smaller steps are asked: a kink in the way looks so, and lies behind.
+    Where it looks wrong, smaller steps are asked, and the way to the left as well. What is seen
+    from both sides tells a slope that is off from two that are not: curvature, which cancels in
+    half their difference, may be as good as none and so be passed by what is of third order; and
+    at a kink both remainders have one sign, for the gradient lies between two slopes. Where it
+    jumps, as where a sign is kept as a number, only what has a slope is moved: training moves no
+    more.
     """
     v = torch.randn(parameter.shape, generator=Generator().manual_seed(draw))
     size = float(parameter.std(correction=0)) + LITTLE  # gains are all one, biases zero
     v = (v.to(parameter) * size / parameter.numel() ** 0.25).reshape(parameter.shape)
+    v = v if where is None else v * where
     start, at, along = parameter.clone(), float(ask()), float((g * v).sum())
-    seen: list[tuple[float, float]] = []
-    order = math.inf
-    for h in (*STEPS, *FINER):
-        if h in FINER and order >= LEAST:
-            break
+
+    def rest(h: float) -> float:
         parameter.copy_(start + h * v)
         moved = float(ask()) - at
         parameter.copy_(start)
-        rest, least = abs(moved - h * along), ROUNDING * (abs(at) + abs(moved))
-        if rest > least:
-            seen.append((h, rest))
-        elif h in FINER and seen[-1][1] * h / seen[-1][0] > 10 * least:
-            return math.inf  # as a wrong slope would be seen
-        if len(seen) > 1:
-            (one, more), (other, less) = seen[-2:]
-            order = math.log(more / less) / math.log(one / other)
-    return order
+        return moved - h * along
+
+    least = max(ROUNDING * (abs(at) + abs(along)), sys.float_info.min)
+    right = {h: rest(h) for h in STEPS}
+    if LEAST <= (order := _falls(right, least)) <= MOST or math.isinf(order):
+        return order
+    right |= {h: rest(h) for h in FINER}
+    left = {h: rest(-h) for h in right}
+    odd = {h: (right[h] - left[h]) / 2 for h in right}
+    orders = [_falls(rests, least) for rests in (right, left, odd)]
+    one_sign = all(right[h] * left[h] > 0 for h in FINER)
+    if one_sign and all(abs(order - 1) < KINK for order in orders[:2]):
+        return math.inf
+    jumps = all(abs(order) < KINK for order in orders[:2])
+    if jumps and where is None and g.any():
+        return _order(parameter, g, ask, draw, g != 0)
+    return max(orders)
+
+
+def _falls(rests: dict[float, float], least: float) -> float:
+    """The order of a remainder between the two smallest steps at which it can be seen.
+
+    At the next it is no more than what can be seen: of a wrong slope no order above one follows.
+    """
+    seen = [(h, abs(rest)) for h, rest in rests.items() if abs(rest) > least]
+    if len(seen) < 2:
+        return math.inf
+    (one, more), (other, less) = seen[-2:]
+    bounds = [math.log(less / least) / math.log(other / h) for h in rests if h < other]
+    return max([math.log(more / less) / math.log(one / other), *bounds])
 
 
 def _answer(name: str, order: float, unused: bool, when: str) -> Answer:
     if math.isinf(order):
-        said = "the loss does not hang on it" if unused else "the loss is as good as linear in it"
+        linear = "the loss is as good as linear in it, or has a kink there"
+        said = "the loss does not hang on it" if unused else linear
         return Answer(name, "ok", size=order, found=said)
     verdict = "ok" if order >= LEAST else "wrong"
     said = f"the remainder falls with order {order:.2f}{when}"

@@ -282,10 +282,87 @@ def test_near_twins_keep_a_budget_and_say_how_far_they_are() -> None:
     assert doubt.twins(["z"], items, near=0.9, tell=said.append).ok and len(said) > 20
 
 
-def test_a_recurrent_layer_of_single_precision_has_slopes() -> None:
-    for cell in (nn.GRU, nn.LSTM):
-        model = cell(3, 4, batch_first=True)
-        assert doubt.slope(model, lambda m: m(torch.ones(2, 5, 3))[0].square().mean()).ok
+RECURRENT: dict[str, tuple[type[nn.RNNBase], dict[str, Any], bool, torch.dtype]] = {
+    "lstm": (nn.LSTM, {}, False, torch.float32),
+    "lstm in double": (nn.LSTM, {}, False, torch.float64),
+    "lstm with dropout": (nn.LSTM, {"num_layers": 2, "dropout": 0.3}, False, torch.float32),
+    "lstm both ways": (nn.LSTM, {"num_layers": 2, "bidirectional": True}, False, torch.float32),
+    "lstm packed": (nn.LSTM, {}, True, torch.float32),
+    "lstm of time first": (nn.LSTM, {"batch_first": False}, False, torch.float32),
+    "lstm projected": (nn.LSTM, {"proj_size": 3}, False, torch.float32),
+    "gru with dropout": (nn.GRU, {"num_layers": 2, "dropout": 0.3}, False, torch.float32),
+    "gru both ways, packed": (nn.GRU, {"bidirectional": True}, True, torch.float64),
+    "rnn with kinks": (nn.RNN, {"nonlinearity": "relu"}, False, torch.float32),
+}
+
+
+@pytest.mark.by_day
+@pytest.mark.parametrize("seeds", [range(k, k + 2) for k in range(0, 100, 2)], ids=str)
+@pytest.mark.parametrize("kind", RECURRENT)
+def test_no_recurrent_layer_is_accused(kind: str, seeds: range) -> None:
+    """Their curvature is small: along some way it is none, and then the third order is seen."""
+    layer, how, packed, dtype = RECURRENT[kind]
+    for seed in seeds:
+        torch.manual_seed(seed)
+        made = layer(4, 4, **{"batch_first": True} | how)
+        report = doubt.slope(wrong.Recurrent(made, packed).to(dtype), wrong.loss)
+        assert report.ok, str(report)
+
+
+class Bent(nn.Module):
+    """A loss c·θ³ + a·θ² + k·|θ| at a θ of its own, whose slope is off by some `off`."""
+
+    def __init__(self, at: float, square: float, kink: float, off: float) -> None:
+        super().__init__()
+        self.theta = nn.Parameter(torch.tensor([at], dtype=torch.float64))
+        self.square, self.kink, self.off = square, kink, off
+
+    def forward(self) -> Tensor:
+        x = self.theta
+        value = 2 + x + self.square * x**2 + x**3 + self.kink * x.abs()
+        return (value + self.off * (x - x.detach())).sum()
+
+
+@given(
+    at=st.sampled_from([0.0, 1e-5, 1e-3, 0.7]),
+    square=st.sampled_from([0.0, 1e-3, 1e-2, 0.03, 0.1, 1.0, -1.0, -0.03]),
+    kink=st.sampled_from([0.0, 1.0, -1.0]),
+    off=st.sampled_from([0.0, 0.0, 1e-2, -1.0]),
+)
+def test_a_slope_that_is_right_or_wrong_is_told_whatever_bends(
+    at: float, square: float, kink: float, off: float
+) -> None:
+    """Also where the second order and the third cancel at a step, and a step from a kink.
+
+    At a kink itself any slope between its sides is one that it has; moved a little, it is told.
+    """
+    report = doubt.slope(Bent(at, square, kink, off), lambda m: m())
+    assert report.ok == (off == 0), str(report)
+
+
+@pytest.mark.parametrize("places", [2, 4, 8, 12, 16, 20, 23])
+def test_a_layer_that_is_rounded_and_passed_straight_through_is_wrong(places: int) -> None:
+    """Steps that leave a jump behind seem to fall fast; noise seems to fall at times."""
+    for seed in range(3):
+        torch.manual_seed(seed)
+        inner, x = nn.Linear(4, 8), torch.randn(8, 4)
+
+        def loss(m: nn.Linear, x: Tensor = x) -> Tensor:
+            w = m.weight + ((m.weight * 2**places).round() / 2**places - m.weight).detach()
+            return nn.functional.linear(x, w, m.bias).tanh().square().mean()
+
+        assert [a.check for a in doubt.slope(inner, loss).bad] == ["weight"]
+
+
+def test_what_is_held_still_is_said_and_left_as_it_was() -> None:
+    torch.manual_seed(0)
+    model = wrong.iterated(old=False)
+    before = {name: value.clone() for name, value in model.state_dict().items()}
+    report = doubt.slope(model, wrong.loss)
+    assert report.ok and "with what changes from call to call held still" in str(report)
+    assert all(value.equal(before[name]) for name, value in model.state_dict().items())
+    assert all(part.training for part in model.modules())
+    assert "held still" not in str(doubt.slope(wrong.Averaged(True), wrong.loss))
 
 
 def test_a_slope_behind_a_gate_that_starts_at_zero_and_one_of_a_draw() -> None:
