@@ -105,7 +105,7 @@ class Recurrent(nn.Module):
 
 def iterated(old: bool) -> nn.Module:
     """Divided by a norm that each call takes a step of the power iteration closer to."""
-    norm = nn.utils.spectral_norm if old else nn.utils.parametrizations.spectral_norm
+    norm: Any = nn.utils.spectral_norm if old else nn.utils.parametrizations.spectral_norm
     net = Net(lambda h, g: h * g)
     net.inner, net.head = norm(net.inner), norm(net.head)
     return nn.Sequential(net, nn.BatchNorm1d(T))
@@ -124,6 +124,7 @@ class Averaged(nn.Module):
     def __init__(self, wrong: bool) -> None:
         super().__init__()
         self.net, self.wrong = Net(lambda h, g: h * g), wrong
+        self.mean: Tensor
         self.register_buffer("mean", torch.zeros(V))
 
     def forward(self, x: Tensor) -> Tensor:

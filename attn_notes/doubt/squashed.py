@@ -4,6 +4,8 @@ A loss of squashed logits s(z) has the slope of −w log softmax(s(z)) at each l
 its value. A softmax of log-probabilities, a cap or a temperature are others: nothing of this fits.
 """
 
+from collections.abc import Callable
+
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
@@ -12,7 +14,10 @@ SPREAD = 0.5  # of the logits that are asked: labels differ in their probabiliti
 FIT = 0.05  # of a slope, as half precision rounds
 ALIKE = 0.1  # by so little weights differ from those of logits that are as good as alike
 VALUE = 0.25  # of the loss: labels may be smoothed, and logits kept small beside
-SQUASHES = {"a softmax": torch.softmax, "a sigmoid": lambda z, dim: z.sigmoid()}
+SQUASHES: dict[str, Callable[[Tensor], Tensor]] = {
+    "a softmax": lambda z: z.softmax(-1),
+    "a sigmoid": torch.sigmoid,
+}
 
 
 def squashed(
@@ -33,7 +38,7 @@ def squashed(
     """
     for name, squash in SQUASHES.items():
         z = logits.double().requires_grad_()
-        s = squash(z, -1)
+        s = squash(z)
         each = s.logsumexp(-1) - s.gather(-1, labels[:, None])[:, 0]
         (steep,) = torch.autograd.grad(each.sum(), z)
         # The slope of logsumexp, which a z-loss adds, is the probabilities.
