@@ -250,6 +250,12 @@ CASES: tuple[Case, ...] = (
         True,
     ),
     ("a sigmoid before it", (squeezed(torch.sigmoid), {}), "#", True),
+    (
+        "no softmax at all",
+        (lambda z, x: F.nll_loss(z[:, :-1].flatten(0, 1), x[:, 1:].flatten()), {}),
+        "#",
+        True,
+    ),
     ("a sign", (lambda z, x: -plain(z, x), {}), "#", True),
     ("shifted twice, beside unlikelihood", (unlikely(twice), {}), "#", True),
     ("not shifted, beside unlikelihood", (unlikely(own), {}), "#", True),

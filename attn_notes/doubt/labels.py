@@ -181,7 +181,9 @@ class Reader:
     ) -> tuple["_Heads", Tensor | None]:
         """The logits that the loss was asked of, with their slopes, and the loss."""
         heads = _Heads(self.vocabulary, x, near)
-        with torch.enable_grad(), heads.listening(self.model) as model:
+        # What is compiled is traced past where it is listened to, unless torch is told to run it.
+        stance = getattr(torch.compiler, "set_stance", lambda _: nullcontext())
+        with torch.enable_grad(), heads.listening(self.model) as model, stance("force_eager"):
             first: Any = model
             if self.model is None:
                 heads.calls = [_Call(x)]

@@ -1,6 +1,5 @@
 """What does a loss ask? Which label each logit answers for, and with what weight."""
 
-import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -276,15 +275,10 @@ class _Case:
                 return Answer("softmax", "not asked", found="the loss returns no number")
             labels = sheet.texts[0].flatten()[place]
             weights = sheet.weights[0, alone, place]
-            how = squashed(logits[alone], slopes[alone], labels, weights, loss)
+            verdict, said = squashed(logits[alone], slopes[alone], labels, weights, loss)
         except Exception as error:
             return Answer("softmax", "not asked", found=f"{REFUSED}: {refusal(error)}")
-        if not how:
-            said = "neither a softmax nor a sigmoid goes before that of the loss"
-            return Answer("softmax", "ok", found=said)
-        most = math.e / (math.e + self.read.vocabulary - 1)
-        said = f"{how} goes over the logits before that of the loss: is it taken twice? No token"
-        return Answer("softmax", "wrong", found=f"{said} can get more than {most:.2g} then")
+        return Answer("softmax", verdict, found=said)
 
     def _label(self, asked: _Asked) -> Answer:
         if not asked.sheet.finite:

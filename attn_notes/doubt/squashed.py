@@ -1,9 +1,10 @@
-"""Are logits squashed before a loss takes its own softmax of them? Read off its slope.
+"""What is done to logits before a loss takes their softmax, or in its place? Off its slope.
 
 A loss of squashed logits s(z) has the slope of −w log softmax(s(z)) at each label, through s, and
 its value. A softmax of log-probabilities, a cap or a temperature are others: nothing of this fits.
 """
 
+import math
 from collections.abc import Callable
 
 import torch
@@ -14,10 +15,34 @@ SPREAD = 0.5  # of the logits that are asked: labels differ in their probabiliti
 FIT = 0.05  # of a slope, as half precision rounds
 ALIKE = 0.1  # by so little weights differ from those of logits that are as good as alike
 VALUE = 0.25  # of the loss: labels may be smoothed, and logits kept small beside
-SQUASHES: dict[str, Callable[[Tensor], Tensor]] = {
-    "a softmax": lambda z: z.softmax(-1),
-    "a sigmoid": torch.sigmoid,
-}
+
+TWICE = "{} goes over the logits before the softmax of the loss: is it taken twice? No token can "
+TWICE += "get more than {:.2g} then"
+
+
+def _of(scores: Tensor, labels: Tensor) -> Tensor:
+    return scores.gather(-1, labels[:, None])[:, 0]
+
+
+def _entropy(scores: Tensor, labels: Tensor) -> Tensor:
+    return scores.logsumexp(-1) - _of(scores, labels)
+
+
+LOSSES: tuple[tuple[str, str, Callable[[Tensor, Tensor], Tensor]], ...] = (
+    ("wrong", TWICE.replace("{}", "a softmax", 1), lambda z, y: _entropy(z.softmax(-1), y)),
+    ("wrong", TWICE.replace("{}", "a sigmoid", 1), lambda z, y: _entropy(z.sigmoid(), y)),
+    (
+        "wrong",
+        "it falls with the label's logit without end: is a softmax missing?",
+        lambda z, y: -_of(z, y),
+    ),
+    (
+        "ok",
+        "it asks for the label's probability: was its logarithm meant?",
+        lambda z, y: -_of(z.softmax(-1), y),
+    ),
+)
+"""Verdict, words and what a label loses, of its logits and it."""
 
 
 def squashed(
@@ -26,8 +51,8 @@ def squashed(
     labels: Int[Tensor, " l"],
     weights: Float[Tensor, " l"],
     loss: float,
-) -> str:
-    """What the logits go through before the loss takes its softmax of them; empty if nothing.
+) -> tuple[str, str]:
+    """Verdict and words on what the logits go through before the loss takes their logarithm.
 
     Args:
         logits: of which the loss was asked, at each place that has one label.
@@ -36,10 +61,9 @@ def squashed(
         weights: of the labels, as slopes of other logits say, up to a factor.
         loss: its value.
     """
-    for name, squash in SQUASHES.items():
+    for verdict, words, loses in LOSSES:
         z = logits.double().requires_grad_()
-        s = squash(z)
-        each = s.logsumexp(-1) - s.gather(-1, labels[:, None])[:, 0]
+        each = loses(z, labels)
         (steep,) = torch.autograd.grad(each.sum(), z)
         # The slope of logsumexp, which a z-loss adds, is the probabilities.
         basis = torch.stack([steep, z.detach().softmax(-1)], -1)
@@ -50,5 +74,5 @@ def squashed(
         alike = bool(((shares / shares.median() - 1).abs() <= ALIKE).all())
         meant = float((found[:, 0, 0] * each.detach()).sum())
         if fits and alike and abs(loss - meant) <= VALUE * abs(meant):
-            return name
-    return ""
+            return verdict, words.format(math.e / (math.e + logits.shape[1] - 1))
+    return "ok", "neither a softmax nor a sigmoid goes before that of the loss"

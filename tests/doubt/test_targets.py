@@ -208,11 +208,19 @@ def test_a_softmax_before_a_loss_is_told_and_what_looks_like_it_is_not(v: int) -
         ):
             verdict, words = said(doubt.targets(loss, x, v))["softmax"]
             assert verdict == "wrong" and words == (
-                "a softmax goes over the logits before that of the loss: is it taken twice? "
+                "a softmax goes over the logits before the softmax of the loss: is it taken twice? "
                 f"No token can get more than {math.e / (math.e + v - 1):.2g} then"
             )
     for loss in (minus_p, weighed, generalised, mixed, focal):
         assert "softmax" not in [a.check for a in doubt.targets(loss, x, v).bad], loss
+
+
+def test_a_softmax_that_is_missing_is_told_and_a_logarithm_asked_for() -> None:
+    bare = lambda z, x: F.nll_loss(z[:, :-1].flatten(0, 1), x[:, 1:].flatten())  # noqa: E731
+    verdict, words = said(doubt.targets(bare, TEXTS, V))["softmax"]
+    assert verdict == "wrong" and words.endswith("is a softmax missing?")
+    verdict, words = said(doubt.targets(minus_p, TEXTS, V))["softmax"]
+    assert verdict == "ok" and words.endswith("was its logarithm meant?")
 
 
 def test_a_softmax_in_a_model_is_told() -> None:
@@ -366,6 +374,16 @@ def test_a_model_is_heard_wherever_its_logits_are_made(way: str) -> None:
     assert model.embed.weight.grad is None
     off = doubt.targets(lambda m, x: m(x), TEXTS, V, model=Written(way, 2))
     assert off.bad[0].found.endswith("shifted twice?")
+
+
+@pytest.mark.skipif(
+    not hasattr(torch.compiler, "set_stance"), reason="this torch runs what it has compiled alone"
+)
+def test_a_model_that_is_compiled_is_heard() -> None:
+    for shifts in (1, 2):
+        model = torch.compile(Model(shifts), backend="eager")
+        report = doubt.targets(lambda m, x: m(x, labels=x), TEXTS, V, model=model)
+        assert report.ok == (shifts == 1) and len(report.arrows) == 44 - 4 * shifts
 
 
 def test_functions_tables_and_loops_around_a_model() -> None:
