@@ -3,7 +3,7 @@
 import math
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
 import torch
@@ -21,6 +21,7 @@ DIRECTIONS, DRAWS = 2, 3  # in which it moves; of random numbers, where any are 
 LITTLE = 1e-2  # how far a parameter moves whose entries are alike, at h = 1
 STILL = "with what changes from call to call held still"
 MOST = 2.5  # and what is no cause to look closer: a step that leaves a jump behind falls faster
+SAME = 1e-9  # of a loss and its slopes: so much is rounding
 KINK = 0.1  # how far from one the orders on its sides may be
 ROUNDING = 1e-12  # of the loss: what is smaller says nothing
 
@@ -76,8 +77,8 @@ def slope(model: nn.Module, loss: Callable[[Any], Tensor]) -> Report:
                     break
                 when = f", {ALONE}" * little
                 if any(order < LEAST for order, _ in orders.values()):
-                    with _still(model, ask, value) as still:
-                        if still:
+                    with suppress(Exception), _still(model, trained, ask, value) as still:
+                        if still:  # evaluation may refuse
                             orders, when = _orders(trained, still), f"{when}, {STILL}"
                 for name, (order, unused) in orders.items():
                     if name not in found or (found[name].verdict == "ok" and order < LEAST):
@@ -91,15 +92,17 @@ class _NotFiniteError(ValueError): ...
 
 
 @contextmanager
-def _still(model: nn.Module, ask: Asked, value: Callable[[], Tensor]) -> Iterator[Asked | None]:
+def _still(
+    model: nn.Module, trained: dict[str, Tensor], ask: Asked, value: Callable[[], Tensor]
+) -> Iterator[Asked | None]:
     """The same loss without what changes from call to call; none if that is no part of it.
 
     So it is with power iterations, as of a spectral norm: no slope goes through the buffers that
-    a call moves. In evaluation the layer takes them as they are, and the loss is the same one.
+    a call moves. In evaluation the layer takes them as they are: loss and slopes are the same.
     """
     ask.restore()
     kept = {part: _copies(part) for part in model.modules()}
-    at = float(ask().detach())
+    at = _in_line(_graded(trained, ask))
     moved = {part: _copies(part) for part in kept}
     ask.restore()
     still: list[nn.Module] = []
@@ -110,8 +113,10 @@ def _still(model: nn.Module, ask: Asked, value: Callable[[], Tensor]) -> Iterato
                 part.training = False
                 with unchanged(value) as asked:
                     asked.draw = ask.draw
-                    same = abs(float(asked().detach()) - at) <= ROUNDING * abs(at)
-                if same:
+                    here = _in_line(_graded(trained, asked))
+                if here.shape == at.shape and bool(
+                    (here - at).abs().max() <= SAME * at.abs().max()
+                ):
                     still.append(part)
                 else:  # as of a batch norm, which a call moves and does not read
                     _fill(part, kept[part])
@@ -119,6 +124,21 @@ def _still(model: nn.Module, ask: Asked, value: Callable[[], Tensor]) -> Iterato
         with unchanged(value) as asked:
             asked.draw = ask.draw
             yield asked if still else None
+
+
+def _graded(trained: dict[str, Tensor], ask: Asked) -> list[Tensor]:
+    """The loss, and its slope at each parameter; one of none has no size."""
+    at = ask()
+    if at.numel() != 1 or not bool(at.isfinite()):
+        raise _NotFiniteError("a loss is one finite number")
+    slopes: Sequence[Tensor | None] = [None] * len(trained)
+    if at.requires_grad:
+        slopes = torch.autograd.grad(at, list(trained.values()), allow_unused=True)
+    return [at.detach(), *(at.new_zeros(0) if g is None else g for g in slopes)]
+
+
+def _in_line(tensors: Sequence[Tensor]) -> Tensor:
+    return torch.cat([tensor.flatten() for tensor in tensors])
 
 
 def _copies(part: nn.Module) -> list[Tensor]:
@@ -133,19 +153,15 @@ def _fill(part: nn.Module, values: Sequence[Tensor]) -> None:
 
 def _orders(trained: dict[str, Tensor], ask: Asked) -> dict[str, tuple[float, bool]]:
     """Of each parameter the order, and whether the loss does not know it."""
-    at = ask()
-    if at.numel() != 1 or not bool(at.isfinite()):
-        raise _NotFiniteError("a loss is one finite number")
-    slopes: Sequence[Tensor | None] = [None] * len(trained)
-    if at.requires_grad:
-        slopes = torch.autograd.grad(at, list(trained.values()), allow_unused=True)
-    if float(ask().detach()) != float(at.detach()):
+    at, *slopes = _graded(trained, ask)
+    if float(ask().detach()) != float(at):
         raise RefusedError("the loss is not the same twice")
     found = {}
     for (name, parameter), g in zip(trained.items(), slopes, strict=True):
-        slope = torch.zeros_like(parameter) if g is None else g
+        unused = g.shape != parameter.shape
+        slope = torch.zeros_like(parameter) if unused else g
         orders = [_order(parameter, slope, ask, draw) for draw in range(DIRECTIONS)]
-        found[name] = min(orders), g is None
+        found[name] = min(orders), unused
     return found
 
 
@@ -169,13 +185,17 @@ def _order(
     start, at, along = parameter.clone(), float(ask()), float((g * v).sum())
 
     def rest(h: float) -> float:
-        parameter.copy_(start + h * v)
+        there = start + h * v
+        parameter.copy_(there)
         moved = float(ask()) - at
+        own = not parameter.equal(there)  # as where a table is kept to a norm
         parameter.copy_(start)
-        return moved - h * along
+        return math.nan if own else moved - h * along
 
     least = max(ROUNDING * (abs(at) + abs(along)), sys.float_info.min)
     right = {h: rest(h) for h in STEPS}
+    if any(map(math.isnan, right.values())):
+        return -math.inf
     if LEAST <= (order := _falls(right, least)) <= MOST or math.isinf(order):
         return order
     right |= {h: rest(h) for h in FINER}
@@ -205,6 +225,9 @@ def _falls(rests: dict[float, float], least: float) -> float:
 
 
 def _answer(name: str, order: float, unused: bool, when: str) -> Answer:
+    if order == -math.inf:
+        said = "could not be told: each call changes it, and no slope goes through that"
+        return Answer(name, "not asked", found=said, needed=True)
     if math.isinf(order):
         linear = "the loss is as good as linear in it, or has a kink there"
         said = "the loss does not hang on it" if unused else linear

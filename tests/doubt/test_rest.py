@@ -356,6 +356,29 @@ def test_a_layer_that_is_rounded_and_passed_straight_through_is_wrong(places: in
         assert [a.check for a in doubt.slope(inner, loss).bad] == ["weight"]
 
 
+def test_what_a_call_changes_itself_could_not_be_told() -> None:
+    model = nn.Sequential(nn.Embedding(wrong.V, 4, max_norm=1.0), nn.Linear(4, wrong.V))
+    before = [p.clone() for p in model.parameters()]
+    report = doubt.slope(model, wrong.loss)
+    table, *rest = report.answers
+    assert table.found.startswith("could not be told: each call changes it") and not report.ok
+    assert not report.bad and all(answer.verdict == "ok" for answer in rest)
+    assert all(p.equal(q) for p, q in zip(model.parameters(), before, strict=True))
+
+
+class Counts(wrong.Net):
+    """Its slope is wrong in training alone, where it also counts its calls."""
+
+    def __init__(self) -> None:
+        super().__init__(lambda h, gain: (h.detach() if self.training else h) * gain)
+        self.calls: Tensor
+        self.register_buffer("calls", torch.zeros(()))
+
+    def forward(self, x: Tensor) -> Tensor:
+        self.calls.add_(1)
+        return super().forward(x)
+
+
 def test_what_is_held_still_is_said_and_left_as_it_was() -> None:
     torch.manual_seed(0)
     model = wrong.iterated(old=False)
@@ -364,7 +387,9 @@ def test_what_is_held_still_is_said_and_left_as_it_was() -> None:
     assert report.ok and "with what changes from call to call held still" in str(report)
     assert all(value.equal(before[name]) for name, value in model.state_dict().items())
     assert all(part.training for part in model.modules())
-    assert "held still" not in str(doubt.slope(wrong.Averaged(True), wrong.loss))
+    for bad in (wrong.Averaged(True), Counts()):
+        report = doubt.slope(bad, wrong.loss)
+        assert report.bad and "held still" not in str(report)
 
 
 def test_a_slope_behind_a_gate_that_starts_at_zero_and_one_of_a_draw() -> None:
