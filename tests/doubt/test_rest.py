@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,7 +17,7 @@ from attn_notes import doubt
 from attn_notes.analysis import statistics
 from attn_notes.doubt import comparing
 from attn_notes.doubt.comparing import AGREE
-from zoo import wrong
+from zoo import hidden, readers, wrong
 
 CASES = [
     pytest.param(finds, case, bad, id=f"{check}: {name}")
@@ -30,6 +31,23 @@ def test_what_is_wrong_is_found_and_what_is_not_is_left_alone(
     finds: Callable[[Any], bool], case: Any, bad: bool
 ) -> None:
     assert finds(case) == bad
+
+
+def test_the_page_says_how_many_there_are() -> None:
+    """What they come to, the tests of each case hold: all that is wrong, and nothing else."""
+    page = (Path(__file__).parents[2] / "book/reference/doubt.md").read_text("utf-8")
+    planted = len(readers.PLANTED) + len(hidden.PLANTED)
+    honest = len(readers.HONEST) + len(hidden.HONEST)
+    counts = {"causal": (planted, honest)}
+    for check, (cases, _) in wrong.ASKED.items():
+        bad = sum(each[-1] for each in cases)
+        counts[check] = bad, len(cases) - bad
+    told = re.findall(r"^(\w+) +(\d+) +0 +0 +(\d+)$", page, re.MULTILINE)
+    assert {check: (int(bad), int(good)) for check, bad, good in told} == counts
+    bad, good = counts["slope"]
+    assert f"({planted} with a fault, {honest} without)" in page
+    assert f"on {bad + good} losses, {bad} of them" in page
+    assert f"parameter by parameter | {bad} of {bad} | 0 of {good} | 0 |" in page
 
 
 # Slopes
