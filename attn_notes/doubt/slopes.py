@@ -10,6 +10,7 @@ import torch
 from torch import Generator, Tensor, nn
 
 from attn_notes.analysis.asking import Asked, unchanged
+from attn_notes.doubt.labels import number
 from attn_notes.doubt.precision import doubled, widening
 from attn_notes.doubt.reports import ALONE, REFUSED, Answer, RefusedError, Report, refusal
 from attn_notes.doubt.subject import stirred
@@ -23,6 +24,7 @@ STILL = "with what changes from call to call held still"
 MOST = 2.5  # and what is no cause to look closer: a step that leaves a jump behind falls faster
 SAME = 1e-9  # of a loss and its slopes: so much is rounding
 KINK = 0.1  # how far from one the orders on its sides may be
+NUMBER = "a loss is one finite number"
 ROUNDING = 1e-12  # of the loss: what is smaller says nothing
 
 
@@ -41,8 +43,8 @@ def slope(model: nn.Module, loss: Callable[[Any], Tensor]) -> Report:
 
     Args:
         model: its parameters that are trained are asked about, each by itself.
-        loss: loss(model), a number; the batch is yours to keep. Random numbers fall alike each
-            time.
+        loss: loss(model), a number, or what has a `loss`; the batch is yours to keep. Random
+            numbers fall alike each time.
 
     Raises:
         ValueError: nothing is trained, or the loss is not one finite number.
@@ -55,7 +57,10 @@ def slope(model: nn.Module, loss: Callable[[Any], Tensor]) -> Report:
 
     def value() -> Tensor:
         with widening():
-            return loss(model)
+            made = number(loss(model))
+        if made is None or made.numel() != 1:
+            raise _NotFiniteError(NUMBER)
+        return made
 
     found: dict[str, Answer] = {}
     for little in (False, True):
@@ -129,8 +134,8 @@ def _still(
 def _graded(trained: dict[str, Tensor], ask: Asked) -> list[Tensor]:
     """The loss, and its slope at each parameter; one of none has no size."""
     at = ask()
-    if at.numel() != 1 or not bool(at.isfinite()):
-        raise _NotFiniteError("a loss is one finite number")
+    if not bool(at.isfinite()):
+        raise _NotFiniteError(NUMBER)
     slopes: Sequence[Tensor | None] = [None] * len(trained)
     if at.requires_grad:
         slopes = torch.autograd.grad(at, list(trained.values()), allow_unused=True)
@@ -187,7 +192,7 @@ def _order(
     def rest(h: float) -> float:
         there = start + h * v
         parameter.copy_(there)
-        moved = float(ask()) - at
+        moved = float(ask().nan_to_num(math.inf)) - at  # no number where it is not defined
         own = not parameter.equal(there)  # as where a table is kept to a norm
         parameter.copy_(start)
         return math.nan if own else moved - h * along
@@ -216,7 +221,7 @@ def _falls(rests: dict[float, float], least: float) -> float:
 
     At the next it is no more than what can be seen: of a wrong slope no order above one follows.
     """
-    seen = [(h, abs(rest)) for h, rest in rests.items() if abs(rest) > least]
+    seen = [(h, abs(rest)) for h, rest in rests.items() if least < abs(rest) < math.inf]
     if len(seen) < 2:
         return math.inf
     (one, more), (other, less) = seen[-2:]

@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -372,6 +373,23 @@ def test_a_layer_that_is_rounded_and_passed_straight_through_is_wrong(places: in
             return nn.functional.linear(x, w, m.bias).tanh().square().mean()
 
         assert [a.check for a in doubt.slope(inner, loss).bad] == ["weight"]
+
+
+def test_a_loss_that_is_defined_near_by_alone_and_one_that_is_an_output() -> None:
+    model = nn.Linear(1, 1, bias=False)
+    nn.init.constant_(model.weight, 1e-4)
+    edge = doubt.slope(model, lambda m: m(torch.ones(1, 1)).log().sum())
+    assert edge.ok and "could not be told" not in str(edge)
+    made = doubt.slope(model, lambda m: SimpleNamespace(loss=m(torch.ones(1, 1)).square().sum()))
+    assert made.ok
+    for bad in (lambda m: 3.0, lambda m: {}):
+        with pytest.raises(ValueError, match="one finite number"):
+            doubt.slope(model, bad)
+
+
+def test_rates_that_end_alike_are_no_reason_to_widen_the_grid() -> None:
+    same = fixed(crowd(1))
+    assert not any("edge" in note for note in doubt.compare(same, same, [1.0, 2.0, 3.0]).notes)
 
 
 def test_what_a_call_changes_itself_could_not_be_told() -> None:
