@@ -268,6 +268,8 @@ class _Case:
     def _softmax(self, sheet: Sheet) -> Answer:
         """Whether logits are squashed before the softmax that the loss takes itself."""
         alone = ((sheet.own > 0).sum(1) == 1).nonzero()[:, 0]
+        if not len(alone):
+            return Answer("softmax", "not asked", found="no logit has one label and no other")
         place = sheet.own[alone].argmax(1)
         try:
             logits, slopes, loss = self.read.apart(sheet, SPREAD)

@@ -210,6 +210,9 @@ def _order(
     one_sign = all(right[h] * left[h] > 0 for h in FINER)
     if one_sign and all(abs(order - 1) < KINK for order in orders[:2]):
         return math.inf
+    near, other = right[FINER[-1]], left[FINER[-1]]
+    if abs(near) > least and abs(near + other) < KINK * abs(near) and abs(min(orders) - 1) < KINK:
+        return min(orders)  # off by as much on both sides, however one has jumped before
     jumps = all(abs(order) < KINK for order in orders[:2])
     if jumps and where is None and g.any():
         return _order(parameter, g, ask, draw, g != 0)

@@ -10,6 +10,9 @@ from collections.abc import Callable
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
+from torch.nn import functional as F
+
+from attn_notes import allowed
 
 SPREAD = 0.5  # of the logits that are asked: labels differ in their probabilities then
 FIT = 0.05  # of a slope, as half precision rounds
@@ -61,18 +64,19 @@ def squashed(
         weights: of the labels, as slopes of other logits say, up to a factor.
         loss: its value.
     """
+    allowed.some(labels=labels)
+    allowed.tokens(logits.shape[1], labels=labels)
     for verdict, words, loses in LOSSES:
         z = logits.double().requires_grad_()
         each = loses(z, labels)
         (steep,) = torch.autograd.grad(each.sum(), z)
-        # The slope of logsumexp, which a z-loss adds, is the probabilities.
-        basis = torch.stack([steep, z.detach().softmax(-1)], -1)
-        found = torch.linalg.lstsq(basis, slopes.double()[..., None]).solution
-        off = (basis @ found)[..., 0] - slopes
-        fits = bool((off.norm(dim=-1) <= FIT * slopes.norm(dim=-1)).all())
-        shares = found[:, 0, 0] / weights
-        alike = bool(((shares / shares.median() - 1).abs() <= ALIKE).all())
-        meant = float((found[:, 0, 0] * each.detach()).sum())
-        if fits and alike and abs(loss - meant) <= VALUE * abs(meant):
+        # The slope of logsumexp, which a z-loss adds, is the probabilities: without these.
+        p = F.normalize(z.detach().softmax(-1), dim=-1)
+        own, meant = (g - (g * p).sum(-1, keepdim=True) * p for g in (slopes, steep))
+        share = (own * meant).sum(-1) / meant.square().sum(-1)
+        fits = (own - share[:, None] * meant).norm(dim=-1) <= FIT * slopes.norm(dim=-1)
+        alike = (share / weights / (share / weights).median() - 1).abs() <= ALIKE
+        total = float((share * each.detach()).sum())
+        if bool((fits & alike).all()) and abs(loss - total) <= VALUE * abs(total):
             return verdict, words.format(math.e / (math.e + logits.shape[1] - 1))
     return "ok", "neither a softmax nor a sigmoid goes before that of the loss"
