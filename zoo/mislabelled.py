@@ -139,6 +139,24 @@ def in_half(dtype: torch.dtype) -> Loss:
     )
 
 
+def squeezed(squash: Callable[[Tensor], Tensor], **settings: Any) -> Loss:
+    """What goes into cross-entropy went through something before."""
+    return lambda logits, x: F.cross_entropy(
+        squash(logits[:, :-1]).flatten(0, 1), x[:, 1:].flatten(), **settings
+    )
+
+
+def brier(logits: Tensor, x: Tensor) -> Tensor:
+    """The square by which probabilities are off."""
+    return (logits[:, :-1].softmax(-1) - F.one_hot(x[:, 1:], V)).square().sum(-1).mean()
+
+
+def focal(logits: Tensor, x: Tensor) -> Tensor:
+    """Less is asked of what is known (Lin et al., 2017)."""
+    loss = losses(logits, x)
+    return ((1 - (-loss).exp()) ** 2 * loss).mean()
+
+
 def by_place(logits: Tensor, x: Tensor) -> Tensor:
     """Later tokens weigh more."""
     return (losses(logits, x) * torch.arange(1.0, x.shape[1])).mean()
@@ -224,6 +242,20 @@ CASES: tuple[Case, ...] = (
     ("a prompt one token too long", (after_prompt(1), {"weights": ANSWERS}), "#", True),
     ("weights that were not meant", (by_place, {}), "#", True),
     ("a softmax along the text", (over_time, {}), "#", True),
+    ("a softmax before it", (squeezed(lambda z: z.softmax(-1)), {}), "lightning-bolts#654", True),
+    (
+        "and smoothed, in bfloat16",
+        (squeezed(lambda z: z.bfloat16().softmax(-1), label_smoothing=0.1), {}),
+        "#",
+        True,
+    ),
+    ("a sigmoid before it", (squeezed(torch.sigmoid), {}), "#", True),
+    (
+        "no softmax at all",
+        (lambda z, x: F.nll_loss(z[:, :-1].flatten(0, 1), x[:, 1:].flatten()), {}),
+        "#",
+        True,
+    ),
     ("a sign", (lambda z, x: -plain(z, x), {}), "#", True),
     ("shifted twice, beside unlikelihood", (unlikely(twice), {}), "#", True),
     ("not shifted, beside unlikelihood", (unlikely(own), {}), "#", True),
@@ -261,6 +293,11 @@ CASES: tuple[Case, ...] = (
         False,
     ),
     ("capped", (lambda z, x: plain(15 * torch.tanh(z / 15), x), {}), "", False),
+    ("of log-probabilities", (squeezed(lambda z: z.log_softmax(-1)), {}), "", False),
+    ("at a temperature", (squeezed(lambda z: z / 0.5), {}), "", False),
+    ("capped by a sigmoid", (squeezed(lambda z: 30 * (z / 7.5).sigmoid()), {}), "", False),
+    ("by squares", (brier, {}), "", False),
+    ("focal", (focal, {}), "", False),
     ("by the model", (inside, IN_MODEL), "", False),
     ("of the model's logits", (outside, IN_MODEL), "", False),
     ("by a head that is tied", (inside, {"model": Model(tied=True)}), "", False),

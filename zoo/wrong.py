@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch import Generator, Tensor, nn
 from torch.nn import functional as F
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from attn_notes.doubt.comparing import Arm, compare
 from attn_notes.doubt.duplicates import twins
@@ -75,13 +76,78 @@ def rounded(h: Tensor, gain: Tensor) -> Tensor:
     return more + (more.round(decimals=1) - more).detach()
 
 
+def single(h: Tensor, gain: Tensor) -> Tensor:
+    """As single precision has it, and not on the way back: a loss that jumps wherever it goes."""
+    more = h * gain
+    return more + ((more * 2**23).round() / 2**23 - more).detach()
+
+
+class Recurrent(nn.Module):
+    """A small network of tokens with a recurrent layer, its texts of several lengths or not."""
+
+    def __init__(self, layer: nn.RNNBase, packed: bool = False) -> None:
+        super().__init__()
+        self.embed, self.layer, self.packed = nn.Embedding(V, layer.input_size), layer, packed
+        width = (layer.proj_size or layer.hidden_size) * (1 + layer.bidirectional)
+        self.head = nn.Linear(width, V)
+
+    def forward(self, x: Tensor) -> Tensor:
+        h, first = self.embed(x), self.layer.batch_first
+        h = h if first else h.transpose(0, 1)
+        if self.packed:
+            lengths = T - torch.arange(len(x))
+            made = self.layer(pack_padded_sequence(h, lengths, batch_first=first))[0]
+            h = pad_packed_sequence(made, batch_first=first, total_length=T)[0]
+        else:
+            h = self.layer(h)[0]
+        return self.head(h if first else h.transpose(0, 1))
+
+
+def iterated(old: bool) -> nn.Module:
+    """Divided by a norm that each call takes a step of the power iteration closer to."""
+    norm: Any = nn.utils.spectral_norm if old else nn.utils.parametrizations.spectral_norm
+    net = Net(lambda h, g: h * g)
+    net.inner, net.head = norm(net.inner), norm(net.head)
+    return nn.Sequential(net, nn.BatchNorm1d(T))
+
+
+def signed() -> nn.Module:
+    """An orthogonal layer, which keeps signs as numbers on the diagonal of a parameter."""
+    net = Net(lambda h, g: h * g)
+    nn.utils.parametrizations.orthogonal(net.inner)
+    return net
+
+
+class Averaged(nn.Module):
+    """Takes off a mean of the batch, without its slope if `wrong`, and keeps another of all."""
+
+    def __init__(self, wrong: bool) -> None:
+        super().__init__()
+        self.net, self.wrong = Net(lambda h, g: h * g), wrong
+        self.mean: Tensor
+        self.register_buffer("mean", torch.zeros(V))
+
+    def forward(self, x: Tensor) -> Tensor:
+        h = self.net(x)
+        mean = h.mean((0, 1)) if self.training else self.mean
+        self.mean.lerp_(mean.detach(), 0.1)
+        return (h - (mean.detach() if self.wrong else mean)).tanh()
+
+
 SLOPES: tuple[tuple[str, Callable[[], nn.Module], str, bool], ...] = (
     ("a state that is detached", lambda: Net(lambda h, g: h.detach() * g), "pytorch#91529", True),
     ("a half that is detached", lambda: Net(lambda h, g: (h + h.detach()) / 2 * g), "#", True),
     ("a backward pass that forgets", lambda: Net(_Forgets.apply), "pytorch#193279", True),
     ("a slope a percent too steep", lambda: Net(steep), "#", True),
     ("rounding passed straight through", lambda: Net(rounded), "#", True),
+    ("single precision passed straight through", lambda: Net(single), "#", True),
+    ("a mean of the batch that is detached", lambda: Averaged(True), "#", True),
     ("as it should be", lambda: Net(lambda h, g: h * g), "", False),
+    ("a mean of the batch", lambda: Averaged(False), "", False),
+    ("a spectral norm", lambda: iterated(False), "", False),
+    ("a spectral norm of old", lambda: iterated(True), "", False),
+    ("orthogonal", signed, "", False),
+    ("an LSTM", lambda: Recurrent(nn.LSTM(8, 8, 2, batch_first=True, dropout=0.3)), "", False),
     ("with kinks", lambda: Net(lambda h, g: h * g, torch.relu), "", False),
     ("with a parameter unused", lambda: Net(lambda h, g: h), "", False),
     ("linear in a parameter", lambda: Net(lambda h, g: h + 1e-9 * g), "", False),

@@ -114,7 +114,8 @@ class Asked:
     def _drawn(self) -> list[Any]:
         """What tells whether random numbers were drawn."""
         states = [g.get_state().numpy().tobytes() for g, _ in self._states]
-        return [*states, random.getstate(), str(np.random.get_state())]
+        _, keys, *rest = np.random.get_state()
+        return [*states, random.getstate(), np.asarray(keys).tobytes(), rest]
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         self.restore()

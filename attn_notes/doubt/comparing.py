@@ -130,10 +130,11 @@ def compare(
     for side, name in enumerate(SIDES):
         tuned.append({rate: ends(side, rate, chosen) for rate in rates})
         means = {rate: _mean(found) for rate, found in tuned[-1].items()}
-        rate = min(means, key=means.__getitem__)
+        edges = (min(means), max(means))
+        rate = min(means, key=lambda rate: (means[rate], rate in edges))
         if not math.isfinite(means[rate]):
             raise ValueError(f"{name} diverge at every rate")
-        if len(means) > 1 and rate in (min(means), max(means)):
+        if len(means) > 1 and rate in edges:
             notes.append(f"the best rate of {name}, {rate:g}, lies at the edge of the grid")
         best.append(rate)
     sides = [ends(side, rate, fresh) for side, rate in enumerate(best)]

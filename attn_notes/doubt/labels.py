@@ -53,6 +53,7 @@ class Sheet:
         finite: that loss and slopes are numbers.
         across: that the slopes at each token of the vocabulary sum to zero over all places.
         soft: that slopes are not alike where there is no label: others have a part in it.
+        kept: which of all logits these are.
     """
 
     texts: Int[Tensor, "d n t"]
@@ -62,6 +63,7 @@ class Sheet:
     finite: bool
     across: bool
     soft: bool
+    kept: Int[Tensor, " l"]
 
 
 @dataclass
@@ -112,7 +114,7 @@ class Reader:
         away = len(texts) == MORE and bool((own < 0).any())  # at times one is a label
         soft = away or bool((high - level).max() > SOFT * largest)
         finite = all(bool(slopes.isfinite().all()) and fine for slopes, _, fine in read)
-        return Sheet(texts, place[kept], weights.double(), own, finite, across, soft)
+        return Sheet(texts, place[kept], weights.double(), own, finite, across, soft, kept)
 
     def finite(self, x: Int[Tensor, "n t"]) -> bool:
         """Whether loss and slope are numbers, of one text of the form of x."""
@@ -157,8 +159,31 @@ class Reader:
 
     def _slopes(self, x: Tensor, ask: Callable[..., Any]) -> tuple[Tensor, Tensor, bool]:
         """Of each logit its slope [l, v], and [l, 3]: call, column, token; is the loss finite?"""
-        heads = _Heads(self.vocabulary, x)
-        with torch.enable_grad(), heads.listening(self.model) as model:
+        heads, made = self._heard(x, ask)
+        slopes, seen = heads.read(_slope)
+        finite = made is None or bool(made.isfinite().all())
+        if finite and not bool(slopes.any()):
+            raise NothingAskedError("the loss has no slope at the logits: is something detached?")
+        return slopes, seen, finite
+
+    def apart(self, sheet: Sheet, near: float) -> tuple[Tensor, Tensor, float | None]:
+        """Logits so far from zero [l, v], their slopes [l, v] and the loss, if it is returned.
+
+        Of the first of the texts that a sheet was read off.
+        """
+        with unchanged(partial(_called, self.loss, self.model)) as ask:
+            heads, made = self._heard(sheet.texts[0], ask, near)
+        logits, slopes = (heads.read(of)[0][sheet.kept] for of in (_value, _slope))
+        return logits, slopes, None if made is None else float(made.detach().sum())
+
+    def _heard(
+        self, x: Tensor, ask: Callable[..., Any], near: float = NEAR
+    ) -> tuple["_Heads", Tensor | None]:
+        """The logits that the loss was asked of, with their slopes, and the loss."""
+        heads = _Heads(self.vocabulary, x, near)
+        # What is compiled is traced past where it is listened to, unless torch is told to run it.
+        stance = getattr(torch.compiler, "set_stance", lambda _: nullcontext())
+        with torch.enable_grad(), heads.listening(self.model) as model, stance("force_eager"):
             first: Any = model
             if self.model is None:
                 heads.calls = [_Call(x)]
@@ -169,11 +194,7 @@ class Reader:
                     if made is None or not made.requires_grad:
                         raise NothingAskedError(UNSEEN)
                     made.sum().backward()
-        slopes, seen = heads.read()
-        finite = made is None or bool(made.isfinite().all())
-        if finite and not bool(slopes.any()):
-            raise NothingAskedError("the loss has no slope at the logits: is something detached?")
-        return slopes, seen, finite
+        return heads, made
 
 
 def _called(loss: Callable[..., Any], model: Any, first: Any, x: Tensor) -> Any:
@@ -199,9 +220,9 @@ class _Call:
 class _Heads(TorchFunctionMode):
     """Puts leaves that a slope can be asked of where logits are made."""
 
-    def __init__(self, vocabulary: int, x: Tensor) -> None:
+    def __init__(self, vocabulary: int, x: Tensor, near: float) -> None:
         super().__init__()
-        self.vocabulary, self.x, self.calls = vocabulary, x, list[_Call]()
+        self.vocabulary, self.x, self.near, self.calls = vocabulary, x, near, list[_Call]()
 
     @property
     def leaves(self) -> list[Tensor]:
@@ -209,9 +230,9 @@ class _Heads(TorchFunctionMode):
         return [leaf for call in self.calls for leaf in call.leaves]
 
     def leaf(self, like: Tensor, shape: tuple[int, ...], dtype: torch.dtype) -> Tensor:
-        """Logits that are as good as alike; what is returned may be changed in place."""
+        """Logits that are `near` zero; what is returned may be changed in place."""
         g = Generator().manual_seed(len(self.leaves))
-        made = (NEAR * torch.randn(shape, generator=g)).to(like.device, dtype).requires_grad_()
+        made = (self.near * torch.randn(shape, generator=g)).to(like.device, dtype).requires_grad_()
         if not self.calls:
             self.calls.append(_Call(self.x))
         self.calls[-1].leaves.append(made)
@@ -269,12 +290,12 @@ class _Heads(TorchFunctionMode):
             for p, data, grad in held:
                 p.data, p.grad = data, grad
 
-    def read(self) -> tuple[Tensor, Tensor]:
-        """Slopes [l, v], and of each logit the row of a call, the column and the token there."""
+    def read(self, of: Callable[[Tensor], Tensor]) -> tuple[Tensor, Tensor]:
+        """Slopes [l, v], or values, and of each logit the row of a call, column and token there."""
         slopes, seen, rows = [], [], 0
         for call in self.calls:
             m, s = call.tokens.shape
-            parts = [leaf.grad.float() for leaf in call.leaves if leaf.grad is not None]
+            parts = [of(leaf).float() for leaf in call.leaves if leaf.grad is not None]
             if not parts:
                 continue
             if all(part.ndim == 3 and len(part) == m for part in parts):
@@ -295,6 +316,15 @@ class _Heads(TorchFunctionMode):
             raise NothingAskedError(UNSEEN)
         all_slopes, all_seen = ([one.flatten(0, 1) for one in every] for every in (slopes, seen))
         return torch.cat(all_slopes), torch.cat(all_seen)
+
+
+def _slope(leaf: Tensor) -> Tensor:
+    assert leaf.grad is not None
+    return leaf.grad
+
+
+def _value(leaf: Tensor) -> Tensor:
+    return leaf.detach()
 
 
 def _where(seen: Tensor, flat: Tensor, shape: torch.Size, given: bool) -> Tensor:

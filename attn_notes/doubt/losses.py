@@ -13,6 +13,7 @@ from torch import Tensor
 from attn_notes import allowed
 from attn_notes.doubt.labels import LEAST, NothingAskedError, Reader, Sheet, number
 from attn_notes.doubt.reports import REFUSED, Answer, Report, refusal
+from attn_notes.doubt.squashed import SPREAD, squashed
 
 EQUAL = 0.03  # of a weight: half precision rounds by less
 NUMBERS = 2**22  # logits that are held at once
@@ -73,6 +74,7 @@ def targets(
     - weights: all alike, or as `weights` say;
     - short: alike as well where one row is half as long, which a mean of means is not;
     - empty: a row with nothing to answer for makes no NaN;
+    - softmax: none, and no sigmoid, before the one that the loss takes itself;
     - accumulated: in `parts`, a token weighs what it weighs at once.
 
     The loss is asked about texts of the form of yours: other tokens, all different where there
@@ -261,6 +263,24 @@ class _Case:
         if pushed.any():
             said = f"{int(pushed.sum())} of {len(pushed)} labels are pushed away: is a sign wrong?"
             yield Answer("sign", "wrong" if pushed.all() else "warning", found=said)
+        yield self._softmax(asked.sheet)
+
+    def _softmax(self, sheet: Sheet) -> Answer:
+        """Whether logits are squashed before the softmax that the loss takes itself."""
+        alone = ((sheet.own > 0).sum(1) == 1).nonzero()[:, 0]
+        if not len(alone):
+            return Answer("softmax", "not asked", found="no logit has one label and no other")
+        place = sheet.own[alone].argmax(1)
+        try:
+            logits, slopes, loss = self.read.apart(sheet, SPREAD)
+            if loss is None:
+                return Answer("softmax", "not asked", found="the loss returns no number")
+            labels = sheet.texts[0].flatten()[place]
+            weights = sheet.weights[0, alone, place]
+            verdict, said = squashed(logits[alone], slopes[alone], labels, weights, loss)
+        except Exception as error:
+            return Answer("softmax", "not asked", found=f"{REFUSED}: {refusal(error)}")
+        return Answer("softmax", verdict, found=said)
 
     def _label(self, asked: _Asked) -> Answer:
         if not asked.sheet.finite:

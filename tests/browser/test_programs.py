@@ -11,7 +11,7 @@ import torch
 from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 from playwright.sync_api import Browser, Page
-from torch import Generator, Tensor
+from torch import Generator, Tensor, nn
 from torch.nn import functional as F
 
 from attn_notes import programs
@@ -348,6 +348,28 @@ def test_a_layer_of_torch_is_torchs_and_trains_in_the_page(page: Page, name: str
     program = training.step(model.train(), next_token, step.batch, clip=1.0)
     for parameter, gradient in assert_trains_as_torch(page, model, step, program, 5).items():
         assert gradient.abs().max() > 1e-6 or parameter.endswith("bias"), parameter
+
+
+@pytest.mark.parametrize("shape", [(4, 3), (4, 3, 5), (2, 3, 4, 5)], ids=str)
+def test_a_batch_norm_in_evaluation_takes_what_it_has_kept(
+    page: Page, shape: tuple[int, ...]
+) -> None:
+    g = Generator().manual_seed(1)
+    layer = (nn.BatchNorm2d if len(shape) == 4 else nn.BatchNorm1d)(3).double().eval()
+    for name, kept in layer.state_dict().items():
+        if kept.is_floating_point():
+            kept.copy_(torch.rand(3, generator=g) + 0.5 * (name == "running_var"))
+    x = torch.randn(shape, generator=g, dtype=torch.float64)
+    program = forward.forward(layer, {"x": x}, ("y",))
+    found = program_page.outputs(page, program, {**layer.state_dict(), "x": x})["y"]
+    torch.testing.assert_close(found, layer(x).detach(), rtol=0, atol=1e-12)
+    one = (1, -1, *[1] * (len(shape) - 2))
+    mean, var, gain, bias = (
+        getattr(layer, name).detach().view(one)
+        for name in ("running_mean", "running_var", "weight", "bias")
+    )
+    by_hand = (x - mean) / (var + layer.eps).sqrt() * gain + bias
+    torch.testing.assert_close(found, by_hand, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("wasm", [False, True])

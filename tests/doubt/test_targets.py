@@ -18,7 +18,7 @@ from torch.utils.checkpoint import checkpoint
 from attn_notes import doubt
 from attn_notes.doubt import losses as asked_of
 from zoo import mislabelled
-from zoo.mislabelled import PAD, PADDED, TEXTS, Model, V, counts, losses, plain, twice
+from zoo.mislabelled import PAD, PADDED, TEXTS, Model, V, counts, focal, losses, plain, twice
 
 
 def said(report: doubt.Targets) -> dict[str, tuple[str, str]]:
@@ -171,6 +171,68 @@ def test_what_is_said_of_a_batch_in_parts() -> None:
     assert doubt.targets(lambda z, x: losses(z, x).sum(), PADDED, V, pad=PAD, parts=4).ok
 
 
+def minus_p(logits: Tensor, x: Tensor) -> Tensor:
+    """How often the right one would be drawn."""
+    return -logits[:, :-1].softmax(-1).gather(-1, x[:, 1:, None]).mean()
+
+
+def weighed(logits: Tensor, x: Tensor) -> Tensor:
+    """By the probability itself: as of a softmax twice each slope is, but for the loss."""
+    loss = F.cross_entropy(logits[:, :-1].mT, x[:, 1:], reduction="none")
+    return ((-loss).exp().detach() * loss).mean()
+
+
+def generalised(logits: Tensor, x: Tensor) -> Tensor:
+    """Between the two (Zhang and Sabuncu, 2018)."""
+    p = logits[:, :-1].softmax(-1).gather(-1, x[:, 1:, None])
+    return ((1 - p**0.7) / 0.7).mean()
+
+
+def mixed(logits: Tensor, x: Tensor) -> Tensor:
+    """Probabilities that are never below a floor."""
+    p = 0.9 * logits[:, :-1].softmax(-1) + 0.1 / logits.shape[-1]
+    return F.nll_loss(p.log().flatten(0, 1), x[:, 1:].flatten())
+
+
+@pytest.mark.parametrize("v", [3, V, 5000])
+def test_a_softmax_before_a_loss_is_told_and_what_looks_like_it_is_not(v: int) -> None:
+    x = torch.randint(v, (3, 7), generator=Generator().manual_seed(v))
+    for before in (1.0, 20.0):  # a cap of so much
+        twice_ = mislabelled.squeezed(
+            lambda z, c=before: (c * (z / c).tanh() if c > 1 else z).softmax(-1)
+        )
+        for loss in (
+            twice_,
+            lambda z, x, two=twice_: 9 * two(z, x) + 1e-3 * z.logsumexp(-1).square().mean(),
+            lambda z, x, two=twice_: two(z.bfloat16(), x),
+        ):
+            verdict, words = said(doubt.targets(loss, x, v))["softmax"]
+            assert verdict == "wrong" and words == (
+                "a softmax goes over the logits before the softmax of the loss: is it taken twice? "
+                f"No token can get more than {math.e / (math.e + v - 1):.2g} then"
+            )
+    for loss in (minus_p, weighed, generalised, mixed, focal):
+        assert "softmax" not in [a.check for a in doubt.targets(loss, x, v).bad], loss
+
+
+def test_a_softmax_that_is_missing_is_told_and_a_logarithm_asked_for() -> None:
+    bare = lambda z, x: F.nll_loss(z[:, :-1].flatten(0, 1), x[:, 1:].flatten())  # noqa: E731
+    verdict, words = said(doubt.targets(bare, TEXTS, V))["softmax"]
+    assert verdict == "wrong" and words.endswith("is a softmax missing?")
+    verdict, words = said(doubt.targets(minus_p, TEXTS, V))["softmax"]
+    assert verdict == "ok" and words.endswith("was its logarithm meant?")
+
+
+def test_a_softmax_in_a_model_is_told() -> None:
+    verdict, why = said(doubt.targets(in_turn, TEXTS, V))["softmax"]
+    assert (verdict, why) == ("not asked", "the loss returns no number")
+    ask = lambda m, x: F.cross_entropy(m(x)[:, :-1].mT, x[:, 1:])  # noqa: E731
+    for right in (True, False):
+        model = nn.Sequential(Model(), nn.LogSoftmax(-1) if right else nn.Softmax(-1))
+        report = doubt.targets(ask, TEXTS, V, model=model)
+        assert report.ok == right and [a.check for a in report.bad] == ["softmax"] * (not right)
+
+
 # Losses that are written in other ways
 
 
@@ -190,11 +252,6 @@ def in_place(logits: Tensor, x: Tensor) -> Tensor:
 def one_by_one(logits: Tensor, x: Tensor) -> Tensor:
     """Each token of the vocabulary is a question of yes or no."""
     return F.binary_cross_entropy_with_logits(logits[:, :-1], F.one_hot(x[:, 1:], V).float())
-
-
-def focal(logits: Tensor, x: Tensor) -> Tensor:
-    loss = losses(logits, x)
-    return ((1 - (-loss).exp()) ** 2 * loss).mean()
 
 
 def sampled(logits: Tensor, x: Tensor) -> Tensor:
@@ -317,6 +374,16 @@ def test_a_model_is_heard_wherever_its_logits_are_made(way: str) -> None:
     assert model.embed.weight.grad is None
     off = doubt.targets(lambda m, x: m(x), TEXTS, V, model=Written(way, 2))
     assert off.bad[0].found.endswith("shifted twice?")
+
+
+@pytest.mark.skipif(
+    not hasattr(torch.compiler, "set_stance"), reason="this torch runs what it has compiled alone"
+)
+def test_a_model_that_is_compiled_is_heard() -> None:
+    for shifts in (1, 2):
+        model = torch.compile(Model(shifts), backend="eager")
+        report = doubt.targets(lambda m, x: m(x, labels=x), TEXTS, V, model=model)
+        assert report.ok == (shifts == 1) and len(report.arrows) == 44 - 4 * shifts
 
 
 def test_functions_tables_and_loops_around_a_model() -> None:
