@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser
 
-from ..browser.conftest import browser, pytest_itemcollected, serve, site
+from ..browser.conftest import serve, site
+from ..chromium import browser, pytest_itemcollected
 from .asking import Site, trained
 from .driven import Played, Tab, started
 

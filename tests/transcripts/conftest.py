@@ -1,5 +1,5 @@
-"""A browser, and no built book: what `tests/browser` has, of which this needs one thing."""
+"""A browser, and no built book."""
 
-from ..browser.conftest import browser, pytest_itemcollected
+from ..chromium import browser, pytest_itemcollected
 
 __all__ = ["browser", "pytest_itemcollected"]
