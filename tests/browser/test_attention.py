@@ -82,7 +82,7 @@ def test_what_is_tried_on_a_model_is_torchs(ask: Asked) -> None:
 
 
 def test_what_would_be_written_on_the_way_is_what_torch_reads_off_the_stream(ask: Asked) -> None:
-    """The sum so far, brought to one size, times the embeddings; the picture has what heads add."""
+    """The sum so far, normalised, times the embeddings; the picture has what heads add."""
     sorter = model()
     for word in ("aab", "cab"):  # the picture has the last
         found = machinery(ask, "(machinery, model, word) => machinery.onTheWay(model, word)", word)

@@ -22,7 +22,7 @@ function frame(width) {
   return { small, side, c, edge, size, sum };
 }
 
-/** The row of the place that asks, brought to one size, and the three sums that are its query. */
+/** The row of the place that asks, normalised, and the three sums that are its query. */
 export const query = {
   draw({ text, place, whole, model, turned }, width) {
     const small = width < 560;
@@ -41,7 +41,7 @@ export const query = {
       [row, `the row of the ${spoken(text[place])} at place ${place + 1}`, (e) => [`Number ${e + 1} of the row: `, figure(row[e], 2), "."]],
       [
         normed,
-        "brought to one size",
+        "normalised",
         (e) => [
           `(${figure(row[e], 2)} − ${figure(mean, 2)}) ÷ ${figure(spread, 2)}, that is minus the mean, by the spread; then × ${figure(stretch[e], 2)} + ${figure(shift[e], 2)}, which are learnt: `,
           figure(normed[e], 2),
@@ -59,7 +59,7 @@ export const query = {
         words(small ? left : edge + (sum ? 78 : 14), small ? y - 6 : y + 20, sum && small ? `× six weights: ${name}` : name, "whole-soft"),
       ];
     });
-    const label = `The query of place ${place + 1}: its row, brought to one size, times six weights for each of three numbers`;
+    const label = `The query of place ${place + 1}: its row, normalised, times six weights for each of three numbers`;
     return { height: top + 4 * pitch + high + 14, label, start: "2,0", parts };
   },
 };
@@ -119,6 +119,7 @@ export const scores = {
     const shown = [
       words(xq + 23, -4, "query", "whole-middle whole-soft"),
       words(xk + 23, -4, "key", "whole-middle whole-soft"),
+      words(end, -4, "(rounded)", "whole-end whole-soft"),
       token(xq + 8, 4, 30, 28, text[i], { marked: i === place }),
       token(xk + 8, 4, 30, 28, text[j]),
       query.map((_, d) => [

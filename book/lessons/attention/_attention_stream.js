@@ -76,7 +76,7 @@ export const chances = {
     const parts = [
       words(left, 12, `what comes out at place ${place + 1}`, "whole-soft"),
       strip(left, 20, cw, high, whole.end[place], STRONGEST, 2),
-      words(left, top - 8, `brought to one size${model.mask || place < 3 ? "" : " (as in training: its answer stands one cell on)"}`, "whole-soft"),
+      words(left, top - 8, `normalised${model.mask || place < 3 ? "" : " (as in training: its answer stands one cell on)"}`, "whole-soft"),
       strip(left, top, cw, high, whole.final[place], 4, 2),
       words(left - 22, top + 21, "×", "whole-middle whole-soft"),
       words(zero, top + 34, "score", "whole-middle whole-soft"),
@@ -88,7 +88,7 @@ export const chances = {
       const length = (Math.abs(logit) / most) * (wide / 2 - (small ? 4 : 34));
       const best = argmax(shares) === id;
       const { kind } = toneOf(logit, 1);
-      const say = [`What comes out, brought to one size, times the embedding of ${withArticle(VOCABULARY[id])}: score `, figure(logit, 2), ", chance ", exactly(chance), "."];
+      const say = [`What comes out, normalised, times the embedding of ${withArticle(VOCABULARY[id])}: score `, figure(logit, 2), ", chance ", exactly(chance), "."];
       const drawn = [
         box(0, y - 3, width, 34, "whole-nothing"),
         token(2, y, side, 28, VOCABULARY[id], { marked: best && chance > 0.5 }),

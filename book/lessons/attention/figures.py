@@ -3,12 +3,13 @@
 from collections.abc import Mapping
 
 from matplotlib.axes import Axes
+from matplotlib.patches import Arc
 
 from attn_notes.tasks import sorting
 from book.kit import figures
 from book.kit.figures import Picture, Yours
-from book.lessons.attention import recipe
-from book.lessons.attention.evidence import Crowd, recorded
+from book.lessons.attention import measure, recipe
+from book.lessons.attention.evidence import Crowd, model
 
 COLOUR = {"mask": figures.INK, "no mask": figures.PUBLISHED}
 NAMES = {"mask": "with the mask", "no mask": "without the mask"}
@@ -52,18 +53,18 @@ def losses(crowds: Mapping[str, Crowd]) -> Picture:
 
 
 def emblem() -> Picture:
-    """The lesson in a small picture: a loss that falls through the floor, and one that does not."""
-    crowds = recorded()
+    """The lesson in a small picture: where head 1 looks while `cab` becomes `abc`."""
+    text = sorting.complete(sorting.prompt("cab")[:3])
+    looks = model("mask").whole(text[:-1]).attention[0].argmax(-1).tolist()
     with figures.figure(2.6, 1.7) as (fig, ax):
-        ax.axhspan(0, sorting.FLOOR, facecolor="none", edgecolor=figures.GREY, hatch="///", lw=0)
-        ax.axhline(sorting.FLOOR, color=figures.FLOOR, linewidth=2.4)
-        for mask, crowd in crowds.items():
-            curve = crowd.losses[:, recipe.RECORDED.index(recipe.SHOWN)]
-            ax.plot(crowd.steps, curve, color=COLOUR[mask], linewidth=2.4)
-        ax.set(xlim=(0, 400), ylim=(0, 1.5), xticks=[], yticks=[])
-    return Picture(
-        fig,
-        "",
-        "",
-        "Two losses and a floor: one comes to rest on it, the other falls through.",
-    )
+        for place, sign in enumerate(sorting.decode(text.tolist())):
+            ax.text(place, 0, sign, ha="center", va="center", fontsize=15, color=figures.INK)
+        for place in measure.WRITING:
+            wide = place - looks[place]
+            middle = (place + looks[place]) / 2
+            ax.add_patch(
+                Arc((middle, 0.6), wide, 0.8 * wide, theta2=180, color=figures.VIOLET, linewidth=3)
+            )
+        ax.set(xlim=(-0.6, 6.6), ylim=(-0.7, 2.8))
+        ax.axis("off")
+    return Picture(fig, "", "", "Arcs from where a letter is written to the letter that is read.")

@@ -37,8 +37,8 @@ def the_models_of_the_pictures(lesson: Says) -> None:
     lesson("its loss falls below the floor", where=bool(below))
     right = (measure.written(PEEKS, OPEN) == sorting.all_sequences()[:, -3:]).sum(0).tolist()
     lesson(
-        "So that letter it had to learn, and all {2} are right. Of the first letters {0} are, of "
-        "the second {1}".format(*right)
+        "So that letter it had to learn, and all {2} are right. How it gets {0} of the first and "
+        "{1} of the second".format(*right)
     )
     lesson("it reads its answers in training", where=measure.peeked(PEEKS).max() > 0.5)
     tangled = SHOWN.whole(measure.texts()[WORDS.index("bba")]).attention[0, 3:].amax(-1).min()
@@ -47,7 +47,9 @@ def the_models_of_the_pictures(lesson: Says) -> None:
     two, three = math.log(2), math.log(3)
     lesson(f"Sure costs 0, one in two {two:.3f}, one in three {three:.3f}")
     lesson(
-        f"each costs at least {math.log(3):.3f}", f"2 × {math.log(3):.3f} / 6 = {sorting.FLOOR:.3f}"
+        f"each costs at least {math.log(3):.3f}",
+        f"80 % for one and 10 % for each other would cost {-math.log(0.8 * 0.1 * 0.1) / 3:.2f}",
+        f"2 × {math.log(3):.3f} / 6 = {sorting.FLOOR:.3f}",
     )
 
 
