@@ -37,8 +37,14 @@ def the_models_of_the_pictures(lesson: Says) -> None:
     lesson("its loss falls below the floor", where=bool(below))
     right = (measure.written(PEEKS, OPEN) == sorting.all_sequences()[:, -3:]).sum(0).tolist()
     lesson(
-        "So that letter it had to learn, and all {2} are right. How it gets {0} of the first and "
-        "{1} of the second".format(*right)
+        f"So that letter it had to learn, and all {right[2]} are right. How it gets most first",
+        where=right[0] > 20,
+    )
+    acc = measure.texts()[WORDS.index("acc")]
+    would = [int(each(acc)[4].argmax()) for each in (measure.without(SHOWN, "network"), SHOWN)]
+    lesson(
+        "acc</a> no b stands there: the look spreads, and the network decides",
+        where=bool(SHOWN.whole(acc).attention[0, 4].max() < 0.5) and would == [1, 3],
     )
     lesson("it reads its answers in training", where=measure.peeked(PEEKS).max() > 0.5)
     tangled = SHOWN.whole(measure.texts()[WORDS.index("bba")]).attention[0, 3:].amax(-1).min()
@@ -57,7 +63,10 @@ def cab_in_the_middle_of_its_work(lesson: Says) -> None:
     """What is said of the place that looks, in `cab|a`."""
     cab, aab = (measure.texts()[WORDS.index(word)] for word in ("cab", "aab"))
     scores = SHOWN.whole(cab).score[0, 4].tolist()
-    lesson("The b’s score lies 7 points above the c’s", where=abs(scores[2] - scores[0] - 7) < 0.1)
+    lesson(
+        "In `cab` the b’s score lies 7 points above the c’s",
+        where=abs(scores[2] - scores[0] - 7) < 0.1,
+    )
     lesson("about a thousand times", where=abs(math.exp(scores[2] - scores[0]) - 1000) < 100)
     most = SHOWN.whole(cab).attention[0, 3:].argmax(-1).tolist()
     lesson("in `cab`, most of all at the letter that it must write", where=most == [1, 2, 0])

@@ -53,8 +53,8 @@ def what_looking_again_brings(lesson: Says, evid: Says, teaching: Says) -> None:
 
     many, once = of_100(TRM_LIVE, TRAINED), of_100(DEEP, 1)
     first = R.solved(TRM_LIVE, "minimal", 1)
-    lesson(f"its four trainings solve {percent(first.min(), 0)} to {percent(first.max(), 0)} of a "
-           "hundred such puzzles")
+    lesson(f"four times over, it solves {percent(first.min(), 0)} to {percent(first.max(), 0)} of "
+           "a hundred such puzzles")
     lesson("Eight looks against four times the weights", held=[again], where=above(eight, larger))
     lesson("One look solves some, eight looks nearly all",
            where=bool(first.min() > 0.2) and bool(first.max() < 0.6 and (eight > 0.95).all()))
@@ -208,7 +208,8 @@ def what_it_knows(lesson: Says, evid: Says, teaching: Says) -> None:
     lesson("## It knows when it is right", "when it says that its board is right, it nearly always",
            held=[knows])
     lesson(f"Four recorded networks say of {wrong + right:,} boards that they are right, and "
-           f"{right:,} of these are", "it is wrong about once in two hundred times",
+           f"{right:,} of these are",
+           "So of two hundred boards that it is sure of, about one is wrong",
            f"They doubt {doubted + missed} boards, and {COUNT[missed]} of these are right",
            held=[knows], where=round((wrong + right) / wrong, -2) == 200 and len(R.members()) == 4)
     lesson("Some boards are stopped too early", failed=[stopping])
