@@ -5,6 +5,7 @@ import contextlib
 import math
 import random
 import re
+import signal
 import sys
 import threading
 import time
@@ -226,6 +227,25 @@ def test_a_check_runs_in_any_thread() -> None:
         assert threads.submit(double, lambda n: 2 * n).result().passed
     with at_most(0.2):  # what ends in time goes on
         time.sleep(0.01)
+
+
+def test_what_ends_is_not_interrupted_on_its_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else the watcher would go on, and interrupt whatever runs later."""
+
+    class Interrupted(threading.Event):
+        def set(self) -> None:
+            signal.raise_signal(signal.SIGINT)
+            super().set()
+
+    def first() -> threading.Event:
+        monkeypatch.undo()
+        return Interrupted()
+
+    before, worked = signal.getsignal(signal.SIGINT), [0.0]
+    monkeypatch.setattr(threading, "Event", first)
+    with at_most(1.0, lambda: worked[0]):
+        worked[0] = 2.0
+    assert signal.getsignal(signal.SIGINT) is before
 
 
 def test_of_the_tries_of_an_open_exercise_the_least_paid_counts() -> None:

@@ -38,12 +38,16 @@ def _doubted(where: str, as_json: bool, page: str, budget: float | None) -> int:
         print(f"{where}: {refusal(error)}", file=sys.stderr)
         return 2
     ok = all(report.ok for report in reports)
-    if page:
-        Path(page).write_text(html(where, given, reports), "utf-8")
     if as_json:
         print(json.dumps({"ok": ok, "reports": [each.told() for each in reports]}, indent=1))
     else:
         print("\n\n".join(map(str, reports)))
+    if page:
+        try:
+            Path(page).write_text(html(where, given, reports), "utf-8")
+        except OSError as error:
+            print(f"{page}: {refusal(error)}", file=sys.stderr)
+            return 2
     return 0 if ok else 1
 
 

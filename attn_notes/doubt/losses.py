@@ -12,7 +12,7 @@ from torch import Tensor
 
 from attn_notes import allowed
 from attn_notes.doubt.labels import LEAST, NothingAskedError, Reader, Sheet, number
-from attn_notes.doubt.reports import REFUSED, Answer, Report, refusal
+from attn_notes.doubt.reports import Answer, Report, unasked
 from attn_notes.doubt.squashed import SPREAD, squashed
 
 EQUAL = 0.03  # of a weight: half precision rounds by less
@@ -126,12 +126,14 @@ def targets(
     try:
         plain = case.asked(x)
     except Exception as error:
-        said = (
-            str(error) if isinstance(error, NothingAskedError) else f"{REFUSED}: {refusal(error)}"
-        )
-        return Targets(about, [Answer("label", "not asked", found=said, needed=True)])
+        answer = unasked("label", error)
+        if isinstance(error, NothingAskedError):
+            answer = replace(answer, found=str(error))
+        return Targets(about, [answer])
     if plain.against.any():
         notes.append("logits push other tokens away beside their labels: these are not judged")
+    if plain.beside:
+        notes.append("further heads predict later tokens beside the next: these are not judged")
     answers = [*case.plain(plain), *case.rest(x, plain, parts)]
     return Targets(about, answers, notes, case.arrows(plain))
 
@@ -147,6 +149,7 @@ class _Asked:
         weights: in each draw [d, a].
         meant: what that token is meant to weigh, in each draw [d, a].
         against: what other tokens weigh that the logit pushes away, in each draw [d, a].
+        beside: how many arrows of further heads are left out, which predict what comes later.
     """
 
     sheet: Sheet
@@ -157,6 +160,13 @@ class _Asked:
     weights: Tensor
     meant: Tensor
     against: Tensor
+    beside: int = 0
+
+    def only(self, kept: Tensor) -> "_Asked":
+        """These arrows alone [a]."""
+        ends = {name: getattr(self, name)[kept] for name in ("row", "place", "to_row", "to")}
+        drawn = {name: getattr(self, name)[:, kept] for name in ("weights", "meant", "against")}
+        return replace(self, **ends, **drawn, beside=int((~kept).sum()))
 
     @property
     def readable(self) -> bool:
@@ -242,7 +252,16 @@ class _Case:
         weights = sheet.weights[:, logit, label]
         pushed = (sheet.own < 0) & has_label[:, None]
         against = (sheet.weights * pushed).sum(-1)[:, logit]
-        return _Asked(sheet, row, place, label // t, label % t, weights, meant, against)
+        found = _Asked(sheet, row, place, label // t, label % t, weights, meant, against)
+        return found.only(~self._of_further_heads(found, logit, label))
+
+    def _of_further_heads(self, found: _Asked, logit: Tensor, label: Tensor) -> Tensor:
+        """Which arrows are of heads that predict later tokens, which others predict as next."""
+        inside, offset = found.row == found.to_row, found.to - found.place
+        following, farther = inside & (offset == self.ahead), inside & (offset > self.ahead)
+        own = torch.isin(logit, logit[following])
+        beside = ~own & torch.isin(label, label[following])
+        return farther & bool(beside[farther].all())
 
     def arrows(self, asked: _Asked) -> list[Arrow]:
         """Which logit answers for which token, with the middle weight of the draws."""
@@ -279,7 +298,7 @@ class _Case:
             weights = sheet.weights[0, alone, place]
             verdict, said = squashed(logits[alone], slopes[alone], labels, weights, loss)
         except Exception as error:
-            return Answer("softmax", "not asked", found=f"{REFUSED}: {refusal(error)}")
+            return unasked("softmax", error)
         return Answer("softmax", verdict, found=said)
 
     def _label(self, asked: _Asked) -> Answer:
@@ -399,7 +418,7 @@ class _Case:
                 if (counted := self._counted(asked)).bad:
                     yield counted
             except Exception as error:
-                yield Answer("short", "not asked", found=f"{REFUSED}: {refusal(error)}")
+                yield self._without(unasked("short", error))
         elif why:
             yield Answer("short", "not asked", found=why)
         yield Answer("empty", "not asked", found=why) if why else self._empty(x, filler)
@@ -417,11 +436,15 @@ class _Case:
             try:
                 fine.append(self.read.finite(empty))
             except Exception as error:
-                return Answer("empty", "not asked", found=f"{REFUSED}: {refusal(error)}")
+                return self._without(unasked("empty", error))
         if not fine[0]:
             return Answer("empty", "wrong", found="a row with nothing to answer for makes it NaN")
         said = "a row with nothing to answer for does no harm"
         return Answer("empty", "ok", found=said + ("" if fine[1] else "; a whole batch makes NaN"))
+
+    def _without(self, answer: Answer) -> Answer:
+        """Needed only where texts are padded: else a loss need not know the -100 that is tried."""
+        return replace(answer, needed=self.pad is not None)
 
     def _accumulated(self, forms: dict[str, tuple[Tensor, _Asked]], parts: int) -> Answer:
         """Of each form of text a batch in parts, beside all of it at once."""
@@ -432,7 +455,7 @@ class _Case:
             try:
                 small = self.asked(x, read)
             except Exception as error:
-                return Answer("accumulated", "not asked", found=f"{REFUSED}: {refusal(error)}")
+                return unasked("accumulated", error)
             same = small.sheet.own.bool().equal(large.sheet.own.bool())
             spread = _spread(small.shares / large.shares) if same else 1.0
             if spread > EQUAL:

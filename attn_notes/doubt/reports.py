@@ -170,6 +170,11 @@ def refusal(error: Exception) -> str:
     return f"{type(error).__name__}: {said}" if said else type(error).__name__
 
 
+def unasked(check: str, error: Exception) -> Answer:
+    """That it could not be asked, and why: a report is not ok then."""
+    return Answer(check, "not asked", found=f"{REFUSED}: {refusal(error)}", needed=True)
+
+
 def wrapped(line: str) -> str:
     """A line in as many as it needs; what follows stands below what was found."""
     return textwrap.fill(line, WIDTH, subsequent_indent=" " * 10, break_on_hyphens=False)

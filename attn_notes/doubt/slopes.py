@@ -12,7 +12,7 @@ from torch import Generator, Tensor, nn
 from attn_notes.analysis.asking import Asked, unchanged
 from attn_notes.doubt.labels import number
 from attn_notes.doubt.precision import doubled, widening
-from attn_notes.doubt.reports import ALONE, REFUSED, Answer, RefusedError, Report, refusal
+from attn_notes.doubt.reports import ALONE, Answer, RefusedError, Report, unasked
 from attn_notes.doubt.subject import stirred
 
 STEPS = (1e-1, 1e-2, 1e-3, 1e-4)
@@ -77,8 +77,7 @@ def slope(model: nn.Module, loss: Callable[[Any], Tensor]) -> Report:
                         raise
                     break
                 except Exception as error:
-                    said = f"{REFUSED}: {refusal(error)}"
-                    found.setdefault("slope", Answer("slope", "not asked", found=said, needed=True))
+                    found.setdefault("slope", unasked("slope", error))
                     break
                 when = f", {ALONE}" * little
                 if any(order < LEAST for order, _ in orders.values()):

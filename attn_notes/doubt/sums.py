@@ -15,7 +15,7 @@ from torch import Generator, Tensor
 from attn_notes import allowed
 from attn_notes.analysis.asking import roots, unchanged
 from attn_notes.doubt.precision import Coarsest, doubled
-from attn_notes.doubt.reports import REFUSED, Answer, Report, refusal
+from attn_notes.doubt.reports import Answer, Report, unasked
 from attn_notes.doubt.subject import NUMBERS, run
 
 OFF = 1e-3  # of a sum: float32 rounds 50,000 of them by far less
@@ -93,8 +93,8 @@ def proper(
             except ValueError:
                 raise
             except Exception as error:
-                said = f"{REFUSED}: {refusal(error)}"
-    return Report(about, [Answer("sums", "not asked", found=said, needed=True)])
+                failed = unasked("sums", error)
+    return Report(about, [failed])
 
 
 def _by_token(

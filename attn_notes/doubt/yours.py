@@ -1,7 +1,8 @@
 """A model of yours by where it stands: the file or the module, and the function that makes it."""
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -11,8 +12,11 @@ from typing import Any
 from attn_notes.doubt.causality import causal
 from attn_notes.doubt.losses import targets
 from attn_notes.doubt.questions import takes
-from attn_notes.doubt.reports import Report
+from attn_notes.doubt.reports import Report, unasked
 from attn_notes.doubt.slopes import slope
+
+OF_TARGETS = ("ahead", "documents", "parts", "weights")
+"""Arguments that `targets` alone has."""
 
 
 def made(where: str) -> dict[str, Any]:
@@ -51,19 +55,42 @@ def made(where: str) -> dict[str, Any]:
 def doubted(**given: Any) -> list[Report]:
     """What may be asked of what `made` returns: `causal`, and of a `loss` its targets and slopes.
 
+    What raises is a report that says so, and the others stand.
+
     Args:
         given: arguments of `causal`, and beside them perhaps `loss`, loss(model, tokens) → a
-            number, or loss(model), of which slopes alone are asked.
+            number, or loss(model), of which slopes alone are asked; with arguments of `targets`.
+
+    Raises:
+        Exception: what the first raises, if all do.
     """
     loss = given.pop("loss", None)
-    reports: list[Report] = [causal(**given)]
+    how = {name: given.pop(name) for name in OF_TARGETS if name in given}
+    questions: dict[str, Callable[[], Report]] = {"causal": lambda: causal(**given)}
     if loss is not None:
         model, tokens = given["model"], given["tokens"]
+        alone = loss
         if takes(loss, 2):
-            how: dict[str, Any] = {each: given.get(each) for each in ("pad", "separator")}
-            reports.append(targets(loss, tokens, given["vocabulary"], model=model, **how))
-        reports.append(slope(model, (lambda m: loss(m, tokens)) if takes(loss, 2) else loss))
+            how |= {name: given.get(name) for name in ("pad", "separator")}
+            questions["targets"] = lambda: targets(
+                loss, tokens, given["vocabulary"], model=model, **how
+            )
+            alone = partial(_of_tokens, loss, tokens)
+        questions["slope"] = lambda: slope(model, alone)
+    reports, errors = list[Report](), list[Exception]()
+    for name, ask in questions.items():
+        try:
+            reports.append(ask())
+        except Exception as error:
+            errors.append(error)
+            reports.append(Report(name, [unasked(name, error)]))
+    if len(errors) == len(questions):
+        raise errors[0]
     return reports
+
+
+def _of_tokens(loss: Callable[..., Any], tokens: Any, model: Any) -> Any:
+    return loss(model, tokens)
 
 
 def _module(name: str) -> ModuleType:

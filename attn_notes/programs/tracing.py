@@ -124,7 +124,7 @@ def traced(function: Function, inputs: Tensors) -> fx.Graph:
     except Exception as error:
         raise UnknownOperationError(_ended(error, lines)) from None
     for node in module.graph.nodes:
-        if _mutates(node):
+        if _mutates(node) and not _is_random(node):  # which is refused by name
             _renew(node)
     module.graph.eliminate_dead_code()
     for node in module.graph.nodes:

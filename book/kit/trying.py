@@ -4,12 +4,13 @@ A page has another module in this one's place, `book.page.code.python.trying`, w
 there the page ends what does not end.
 """
 
+import contextlib
+import inspect
 import random
 import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from types import FrameType
 
 import numpy as np
@@ -32,7 +33,7 @@ def following() -> tuple[float, ...]:
     return random.random(), np.random.random(), torch.rand(()).item()
 
 
-@contextmanager
+@contextlib.contextmanager
 def generators_kept() -> Iterator[None]:
     """Whatever is drawn here, the global generators are afterwards as they were.
 
@@ -67,7 +68,7 @@ def processor_clock() -> Callable[[], float]:
     return time.process_time
 
 
-@contextmanager
+@contextlib.contextmanager
 def at_most(
     seconds: float,
     processor: Callable[[], float] | None = None,
@@ -114,7 +115,7 @@ def at_most(
                 press_stop(thread)
 
     def interrupted(number: int, frame: FrameType | None) -> None:
-        if not ended.is_set():
+        if not (ended.is_set() or _leaves(frame)):
             why = late()
             raise LateError(why) if why else KeyboardInterrupt
 
@@ -130,6 +131,20 @@ def at_most(
         ended.set()
         watcher.join()
         signal.signal(signal.SIGINT, before)
+
+
+def _leaves(frame: FrameType | None) -> bool:
+    """Whether `at_most` is on its way out: interrupted there, it would go on interrupting."""
+    while frame:
+        manager = frame.f_locals.get("self") if frame.f_code is EXIT else None
+        if IT in (frame.f_code, getattr(getattr(manager, "gen", None), "gi_code", None)):
+            return True
+        frame = frame.f_back
+    return False
+
+
+EXIT = contextlib._GeneratorContextManager.__exit__.__code__
+IT = inspect.unwrap(at_most).__code__
 
 
 def press_stop(thread: int) -> None:
