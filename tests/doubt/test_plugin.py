@@ -107,6 +107,10 @@ def test_a_model_is_asked_from_a_shell(environment: dict[str, str], folder: Path
     assert code == 0 and "causal, of Reads, 9 tokens of 7: ok" in said, said
     page = (folder / "a.html").read_text("utf-8")
     assert page.count("<svg") == 2 and "http" not in page and "no logit moves with a later" in page
+    code, said = run(
+        environment, folder, "attn_notes.doubt", "my/models.py:make", "--html", "no/such/a.html"
+    )
+    assert code == 2 and "9 tokens of 7: ok" in said and "Traceback" not in said, said
     code, said = run(environment, folder, "attn_notes.doubt", "my.models:leaks", "--json")
     told = json.loads(said)
     assert code == 1 and not told["ok"] and len(told["reports"]) == 2  # and slopes

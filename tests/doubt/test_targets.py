@@ -5,6 +5,7 @@ Bugs and honest doubles of `mislabelled` are asked about in `test_rest.py`, with
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any, cast
 
 import pytest
@@ -309,6 +310,33 @@ def test_a_token_that_is_passed_over_and_not_told() -> None:
     passed = lambda z, x: F.cross_entropy(z[:, :-1].mT, x[:, 1:], ignore_index=5)  # noqa: E731
     for v in (8, V):
         assert doubt.targets(passed, TEXTS % v, v).ok
+
+
+class Heads(nn.Module):
+    """One head for the next token, and one for the token after it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.embed, self.first, self.second = nn.Embedding(V, 8), nn.Linear(8, V), nn.Linear(8, V)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        h = self.embed(x)
+        return self.first(h), self.second(h)
+
+
+def several(shifts: tuple[int, int], model: Any, x: Tensor) -> Tensor:
+    """A loss that heads share, each with labels so far behind the token just read."""
+    both = zip(model(x), shifts, (1.0, 0.3), strict=True)
+    return sum(by * F.cross_entropy(z[:, :-n].mT, x[:, n:]) for z, n, by in both)
+
+
+def test_several_tokens_at_a_time_are_a_head_each_and_a_shift_is_seen_beside_them() -> None:
+    asked = doubt.targets(partial(several, (1, 2)), TEXTS, V, model=Heads())
+    assert asked.ok and "further heads" in str(asked)
+    assert {arrow.to - arrow.place for arrow in asked.arrows} == {1}
+    assert not doubt.targets(partial(several, (2, 3)), TEXTS, V, model=Heads()).ok
+    twice = lambda model, x: several((1, 2), lambda x: [model(x)[0]] * 2, x)  # noqa: E731
+    assert not doubt.targets(twice, TEXTS, V, model=Heads()).ok  # by the logits of one
 
 
 # Models

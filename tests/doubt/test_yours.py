@@ -13,7 +13,7 @@ from attn_notes import doubt
 from attn_notes.analysis.statistics import Effect
 from attn_notes.doubt.audits import Audit
 from attn_notes.doubt.comparing import Compared
-from attn_notes.doubt.reports import WIDTH, Answer, Report
+from attn_notes.doubt.reports import WIDTH, Answer, RefusedError, Report
 from book.site.dependencies import imported_names
 
 MODEL = """
@@ -80,6 +80,26 @@ def test_a_file_and_a_module_are_the_same_and_a_file_is_read_anew(
 def test_a_wrong_name_is_told(file: Path, where: str, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         doubt.made(where)
+
+
+def test_what_one_tool_raises_costs_no_other_its_report() -> None:
+    x = torch.randint(9, (3, 8), generator=torch.Generator().manual_seed(0))
+    model = torch.nn.Sequential(torch.nn.Embedding(9, 4), torch.nn.Linear(4, 9))
+
+    def loss(model: Any, x: torch.Tensor) -> torch.Tensor:
+        return torch.nn.functional.cross_entropy(model(x)[:, 1:-1].mT, x[:, 2:])
+
+    given = {"model": model, "tokens": x, "vocabulary": 9, "loss": loss}
+    counts = torch.ones(3, 8)
+    counts[:, 1] = 0
+    told = doubt.doubted(**given, weights=counts)
+    assert [report.ok for report in told] == [True, True, True]
+    assert doubt.doubted(**given, weights=1 - counts)[1].bad
+    frozen = doubt.doubted(**given | {"model": model.requires_grad_(False)})
+    assert frozen[0].ok and not frozen[2].ok
+    assert "could not be asked: ValueError: no parameter" in str(frozen[2])
+    with pytest.raises(RefusedError, match="no_such"):
+        doubt.doubted(model=lambda x: x.no_such, tokens=x, vocabulary=9, loss=lambda m: m.no_such)
 
 
 # What is handed in

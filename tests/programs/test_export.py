@@ -117,6 +117,10 @@ REFUSED: list[tuple[Callable[[Tensor], object], str]] = [
     (lambda x: x * TRAINED, "reads a tensor that is trained and is no input: make it one"),
     (lambda x: x * torch.rand(3), "aten.rand.default draws random numbers, which a program has as"),
     (lambda x: x * torch.rand(3, generator=DRAWS), "aten.rand.generator draws random numbers"),
+    (
+        lambda x: F.scaled_dot_product_attention(*[x[None, None, :, None]] * 3, dropout_p=0.1),
+        "aten.bernoulli_.float draws random numbers",
+    ),
     (lambda x: KEPT.append(x.sum().detach()) or x * KEPT[0], "an earlier call made of its inputs"),
     (lambda x: x + torch.randn_like(x), "aten.randn_like.default is not among the operations"),
     (lambda x: x * ((x > 0) & (x < 3)) * (x.long() & 3), "Scalar? is known for truth values only"),
