@@ -32,7 +32,7 @@ def _doubted(where: str, as_json: bool, page: str, budget: float | None) -> int:
     from attn_notes.doubt.page import html
 
     try:
-        given = yours.made(where) | ({"budget": budget} if budget else {})
+        given = yours.made(where) | ({} if budget is None else {"budget": budget})
         reports = yours.doubted(**given)
     except Exception as error:
         print(f"{where}: {refusal(error)}", file=sys.stderr)

@@ -283,7 +283,8 @@ class _Case:
         pushed = asked.each < 0
         if pushed.any():
             said = f"{int(pushed.sum())} of {len(pushed)} labels are pushed away: is a sign wrong?"
-            yield Answer("sign", "wrong" if pushed.all() else "warning", found=said)
+            told = self.weights is not None  # one that is meant to be pushed away is told so
+            yield Answer("sign", "wrong" if told or pushed.all() else "warning", found=said)
         yield self._softmax(asked.sheet)
 
     def _softmax(self, sheet: Sheet) -> Answer:

@@ -330,6 +330,18 @@ def several(shifts: tuple[int, int], model: Any, x: Tensor) -> Tensor:
     return sum(by * F.cross_entropy(z[:, :-n].mT, x[:, n:]) for z, n, by in both)
 
 
+def test_a_row_that_is_pushed_away_is_wrong_where_weights_say_that_it_is_not() -> None:
+    signs = torch.tensor([1.0, -1.0]).repeat(len(TEXTS))[: len(TEXTS)]
+
+    def loss(z: Tensor, x: Tensor) -> Tensor:
+        each = F.cross_entropy(z[:, :-1].mT, x[:, 1:], reduction="none")
+        return (signs[: len(x), None] * each).mean()
+
+    plain = torch.ones(TEXTS.shape)
+    assert doubt.targets(loss, TEXTS, V, weights=plain).bad
+    assert doubt.targets(loss, TEXTS, V, weights=signs[:, None] * plain).ok
+
+
 def test_several_tokens_at_a_time_are_a_head_each_and_a_shift_is_seen_beside_them() -> None:
     asked = doubt.targets(partial(several, (1, 2)), TEXTS, V, model=Heads())
     assert asked.ok and "further heads" in str(asked)
