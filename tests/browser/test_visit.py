@@ -7,7 +7,7 @@ from unittest.mock import MagicMock
 import pytest
 from playwright.sync_api import Browser, Page, TimeoutError
 
-from . import conftest
+from .. import chromium
 from .conftest import Visit, recorded, serve
 
 ASK = "(name) => { fetch(name).catch(() => {}); }"
@@ -148,7 +148,7 @@ def test_every_page_waits_as_long_as_a_busy_machine_needs(
     make: str, browser: Browser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whoever opens it: not for Playwright's half a minute."""
-    monkeypatch.setattr(conftest, "HANGS", 50)
+    monkeypatch.setattr(chromium, "HANGS", 50)
     made = getattr(browser, make)()
     page = made if make == "new_page" else made.new_page()
     with pytest.raises(TimeoutError, match="Timeout 50ms"):
