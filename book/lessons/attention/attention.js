@@ -69,7 +69,8 @@ async function render({ model, el }) {
   if (name === "glance") free.push(await handles({ store, model, el, root, uid, loading }));
   await loading;
   if (name === "stream") {
-    free.push(...tied(store, model), opens(root, { aab: () => store.set({ word: "aab", place: 4 }) }, { model, chosen: CHOSEN }));
+    const second = (word) => () => store.set({ word, place: 4 }); // where its second letter is written
+    free.push(...tied(store, model), opens(root, { aab: second("aab"), acc: second("acc") }, { model, chosen: CHOSEN }));
   }
   return () => free.forEach((each) => each());
 }

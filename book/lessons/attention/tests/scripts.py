@@ -108,6 +108,8 @@ press loss
 # words open another word, and give back what was there
 press aab
 press aab
+press acc
+press acc
 # as wide as a phone
 point away
 width 360
