@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Callable, Mapping
-from functools import partial
 from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -69,13 +68,12 @@ def doubted(**given: Any) -> list[Report]:
     questions: dict[str, Callable[[], Report]] = {"causal": lambda: causal(**given)}
     if loss is not None:
         model, tokens = given["model"], given["tokens"]
-        alone = loss
         if takes(loss, 2):
             how |= {name: given.get(name) for name in ("pad", "separator")}
             questions["targets"] = lambda: targets(
                 loss, tokens, given["vocabulary"], model=model, **how
             )
-            alone = partial(_of_tokens, loss, tokens)
+        alone = (lambda m: loss(m, tokens)) if takes(loss, 2) else loss
         questions["slope"] = lambda: slope(model, alone)
     reports, errors = list[Report](), list[Exception]()
     for name, ask in questions.items():
@@ -87,10 +85,6 @@ def doubted(**given: Any) -> list[Report]:
     if len(errors) == len(questions):
         raise errors[0]
     return reports
-
-
-def _of_tokens(loss: Callable[..., Any], tokens: Any, model: Any) -> Any:
-    return loss(model, tokens)
 
 
 def _module(name: str) -> ModuleType:
