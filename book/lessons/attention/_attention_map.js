@@ -194,7 +194,7 @@ export function guide({ store, uid }) {
     const size = Math.min(20, step - 12);
     const parts = there.map((each, k) => {
       const x = k * step + (step - size) / 2;
-      return station(each, [k * step + 1, 0, step - 2, 42], small(each[0], now, x, 4, size), (step > 46 || each[0] === at) && words(k * step + step / 2, 39, each[2], "whole-middle whole-tiny whole-haloed"));
+      return station(each, [k * step + 1, 0, step - 2, 42], small(each[0], now, x, 4, size), (step > 34 || each[0] === at) && words(k * step + step / 2, 39, each[2], "whole-middle whole-tiny whole-haloed"));
     });
     return [parts, 44];
   }

@@ -28,7 +28,7 @@ def the_models_of_the_pictures(lesson: Says) -> None:
     first, second, third = measure.pushes(SHOWN)
     lesson(
         f"lies in {sum(p.numel() for p in SHOWN.parameters())} numbers, its weights",
-        f"Of all {second[1]} such presses {second[0]} make it write the pressed letter",
+        f"Over all words, {second[0]} of {second[1]} such presses make it write",
         f"gets its letter in {first[0]} and in {third[0]} of {first[1]} trials",
         where=measure.right(SHOWN, MASK) == 27 and first[1] == third[1],
     )
@@ -37,7 +37,7 @@ def the_models_of_the_pictures(lesson: Says) -> None:
     lesson("its loss falls below the floor", where=bool(below))
     right = (measure.written(PEEKS, OPEN) == sorting.all_sequences()[:, -3:]).sum(0).tolist()
     lesson(
-        f"So that letter it had to learn, and all {right[2]} are right. How it gets most first",
+        f"So that letter it had to learn, and all {right[2]} are right",
         where=right[0] > 20,
     )
     acc = measure.texts()[WORDS.index("acc")]
@@ -48,12 +48,14 @@ def the_models_of_the_pictures(lesson: Says) -> None:
     )
     lesson("it reads its answers in training", where=measure.peeked(PEEKS).max() > 0.5)
     tangled = SHOWN.whole(measure.texts()[WORDS.index("bba")]).attention[0, 3:].amax(-1).min()
-    lesson("Head 1 looks for the next letter", where=measure.found(SHOWN).sum() > 60)
+    lesson(
+        "Head 1 looks for the next letter, head 2 elsewhere", where=measure.found(SHOWN).sum() > 60
+    )
     lesson("`bba` is a tangle", where=tangled < 0.75)
     two, three = math.log(2), math.log(3)
     lesson(f"Sure costs 0, one in two {two:.3f}, one in three {three:.3f}")
     lesson(
-        f"each costs at least {math.log(3):.3f}",
+        f"no way of guessing costs less than {math.log(3):.3f}",
         f"80 % for one and 10 % for each other would cost {-math.log(0.8 * 0.1 * 0.1) / 3:.2f}",
         f"2 × {math.log(3):.3f} / 6 = {sorting.FLOOR:.3f}",
     )
@@ -64,18 +66,18 @@ def cab_in_the_middle_of_its_work(lesson: Says) -> None:
     cab, aab = (measure.texts()[WORDS.index(word)] for word in ("cab", "aab"))
     scores = SHOWN.whole(cab).score[0, 4].tolist()
     lesson(
-        "In `cab` the b’s score lies 7 points above the c’s",
+        "In `cab` the b’s lies 7 points above the c’s",
         where=abs(scores[2] - scores[0] - 7) < 0.1,
     )
     lesson("about a thousand times", where=abs(math.exp(scores[2] - scores[0]) - 1000) < 100)
     most = SHOWN.whole(cab).attention[0, 3:].argmax(-1).tolist()
-    lesson("in `cab`, most of all at the letter that it must write", where=most == [1, 2, 0])
+    lesson("In `cab` it looks most at the letter that it must write", where=most == [1, 2, 0])
     alone, first = (
         measure.without(measure.without(SHOWN, part), "network") for part in ("heads", "head 2")
     )
     would = [sorting.decode([int(each(cab)[4].argmax())]) for each in (alone, first)]
     lesson(
-        "From the a’s row alone that would be one more a. With what head 1 adds, it would be the b",
+        "from the a’s row alone, one more a. With what head 1 adds, the b",
         where=would == ["a", "b"],
     )
     made, here = SHOWN.whole(aab), SHOWN.whole(cab)
