@@ -246,6 +246,7 @@ export function trainPanel({ uid, root, esm, title, settings, plan, judge, follo
   function restart() {
     if (!restored) {
       restored = true;
+      folded.tell();
       folded.restore(yours(lesson).chosen(title));
     }
     waiting = [];

@@ -1,9 +1,9 @@
-// What is trained and how: folded, so that Train and what it trains are on one screen, with what is chosen in sight.
+// What is trained and how: folded, so that Train and what it trains are on one screen, with what was changed in sight.
 
 import { html } from "./_page.js";
 
 /**
- * Choices behind one line that names those that are made; `tell` says them anew. `keep` is called when the reader
+ * Choices behind one line that names those that differ from the first that `tell` found. `keep` is called when the reader
  * makes one, with all of them by the names of their fields; `restore` makes such choices again, as far as they
  * still exist.
  */
@@ -12,14 +12,19 @@ export function settingsFold({ uid, settings, keep }) {
   const node = html(
     "details",
     { class: "attn-settings", onchange: changed },
-    html("summary", {}, "Settings: ", made),
+    html("summary", {}, "Settings", made),
     html("div", { class: "attn-controls" }, ...settings),
   );
   const fieldOf = (box) => (box.name || box.id).slice(uid.length);
   const boxes = () =>
     [...node.querySelectorAll("select, input:checked")].filter((box) => !box.closest("[hidden]"));
+  const labelOf = (box) => box.closest("[role=radiogroup]")?.getAttribute("aria-label") ?? box.labels[0].textContent;
+  let usual = null;
   function tell() {
-    made.textContent = boxes().map((box) => (box.selectedOptions ?? box.labels)[0]?.textContent).join(", ");
+    const now = new Map(boxes().map((box) => [labelOf(box), (box.selectedOptions ?? box.labels)[0]?.textContent]));
+    usual ??= now;
+    const other = [...now].filter(([label, text]) => usual.get(label) !== text);
+    made.textContent = other.length ? ` (${other.map((each) => each.join(": ")).join("; ")})` : "";
   }
   function changed() {
     tell();

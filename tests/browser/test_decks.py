@@ -51,7 +51,7 @@ ACTS: dict[tuple[str, str], Callable[[Locator], None]] = {
     ("brackets", ""): lambda widget: widget.get_by_label("Your string").fill("(a)"),
     ("arrows", "head"): lambda widget: widget.get_by_text("another sequence").click(),
     ("arrows", "hand"): lambda widget: widget.locator("[type=range]").first.press("ArrowRight"),
-    ("sudoku", ""): lambda widget: widget.get_by_role("button", name="Draw an easy").click(),
+    ("sudoku", ""): lambda widget: widget.get_by_role("button", name="Look").click(),
     ("equilibrium", ""): lambda widget: widget.get_by_role("button", name="Mutual").click(),
 }
 

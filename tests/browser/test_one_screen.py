@@ -15,7 +15,7 @@ TOGETHER = {
     "deep_qkv": SORTER + TRAIN,
     "dialectical": [".dh-typed", ".dh-losses", ".dh-moves", ".dh-change", ".dh-effect", *TRAIN],
     "triple_product": [".tp-tokens", ".tp-answer", *TRAIN],
-    "trm": [".trm-board", ".trm-buttons", ".trm-dial", ".trm-curve", *TRAIN],
+    "trm": [".trm-board", ".trm-buttons", ".trm-dial", *TRAIN],
     "equilibrium": [".eq-presets", ".eq-plane", ".eq-legend", ".eq-verdict", "[id$=first]"],
 }
 # What training changes, and on a phone is above Train and its picture.

@@ -13,7 +13,7 @@ from attn_notes.tasks import sorting
 from book.lessons.equilibrium.recipe import IN_PAGE_RATE
 
 from .conftest import STRICT_POLICY, Visit, address, serve
-from .training_page import NO_BLOBS, begin, choose, pick, tallied, train, trained
+from .training_page import NO_BLOBS, TRAINS, begin, choose, pick, tallied, train, trained
 
 CHAPTER = "book/lessons/deep_qkv/deep_qkv.html"
 OpenPage = Callable[..., Visit]
@@ -53,7 +53,7 @@ LONG = [("all copy", 2), *((name, CHALLENGES[name][3]) for name in CHALLENGES)]
 def test_so_many_seeds_meet_the_challenge(name: str, seeds: int, open_page: OpenPage) -> None:
     """With settings that the page offers; or do not, where it says that nobody will."""
     stem, options, menus, most, (least, missed) = CHALLENGES[name]
-    widget = open_page(f"{address(stem)}?bare").page.locator(".attn-widget").first
+    widget = open_page(f"{address(stem)}?bare").page.locator(TRAINS).first
     pick(widget, *options)
     choose(widget, **menus)
     begin(widget)

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from .conftest import TRAINING, Visit, address
-from .training_page import PATIENCE, told
+from .training_page import PATIENCE, TRAINS, told
 from .widget_page import light_and_dark
 
 NONSENSE = ("<img src=x onerror=document.title='run'>", "\u202eabc((", "9" * 500, "")
@@ -29,7 +29,7 @@ def steps(visit: Visit, widget: Locator, more: int = 2) -> None:
     until = int(told(widget)["step"]) + more
     visit.page.wait_for_function(
         """(until) => {
-          const { training, step } = document.querySelector('.attn-widget').dataset;
+          const { training, step } = document.querySelector('[data-training]').dataset;
           return training === 'done' || Number(step) >= until;
         }""",
         arg=until,
@@ -43,7 +43,7 @@ def test_it_can_be_used_by_everybody_while_it_trains_and_nonsense_changes_nothin
     stem: str, open_page: Callable[..., Visit], axe: Callable[..., list[str]]
 ) -> None:
     visit = open_page(f"{address(stem)}?bare", width=390)
-    widget = visit.page.locator(".attn-widget").first
+    widget = visit.page.locator(TRAINS).first
     widget.get_by_role("button", name="Train", exact=True).click()
     steps(visit, widget)
     assert light_and_dark(visit.page, axe) == []

@@ -434,6 +434,7 @@ def states(widget: Locator) -> Iterator[tuple[str, bool]]:
         widget.get_by_label(label, exact=True).fill(text)
         settled(widget)
 
+    widget.locator(".trm-more > summary").click()
     fill("Puzzle", PUZZLE)
     models = widget.get_by_label("Model", exact=True)
     for i, name in enumerate(models.locator("option").all_text_contents()):

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from .conftest import TRAINING, OpenPage, address
-from .training_page import PATIENCE, told
+from .training_page import PATIENCE, TRAINS, told
 from .widget_page import READ_PAGE
 
 MOST = 12  # programs to show what has changed: one by one the 27 words of a sorter would be 81
@@ -98,7 +98,8 @@ def test_training_is_the_workers_and_the_page_does_little_between(
     stem: str, open_page: OpenPage
 ) -> None:
     """The page never has a training step of its own; it asks for a slice, and draws the answer."""
-    page, widget = watched(stem, open_page)
+    page, _ = watched(stem, open_page)
+    widget = page.locator(TRAINS).first
     widget.get_by_role("button", name="Train", exact=True).click()
     page.wait_for_function("seen.asked.length >= 4", timeout=PATIENCE)
     widget.get_by_role("button", name="Pause").click()

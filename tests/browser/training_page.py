@@ -10,6 +10,7 @@ from attn_notes.training import checkpoint
 
 from .conftest import Visit
 
+TRAINS = ".attn-widget:has(.attn-train)"
 PATIENCE = 600_000  # milliseconds: it bounds what hangs, and says nothing of how fast it is
 
 UNABLE = {
@@ -100,8 +101,8 @@ def load(model: nn.Module, widget: Locator, folder: Path) -> None:
 def trained(
     visit: Visit, model: nn.Module, folder: Path, *options: str, **menus: str
 ) -> tuple[Locator, dict[str, str]]:
-    """Train in a lesson's first widget; the model has the weights, and what is said comes back."""
-    widget = visit.page.locator(".attn-widget").first
+    """Train in a lesson's page; the model has the weights, and what is said comes back."""
+    widget = visit.page.locator(TRAINS).first
     pick(widget, *options)
     choose(widget, **menus)
     said = train(widget)

@@ -6,6 +6,7 @@ on the page, what is done there, and perhaps of what one line tells the whole, a
 many parts. Their transcripts stand beside them. CONTRIBUTING says how they are held.
 """
 
+import re
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -60,12 +61,10 @@ FIRST_ALONE = (
 def test_a_second_of_its_kind_below_it_is_nothing_to_it(stem: str, browser: Browser) -> None:
     """What is typed changes what it changes where it is alone."""
     scripts = MODULES[ROOT / "book" / "lessons" / stem / "tests"].SCRIPTS.values()
-    shown, typed = next(
-        (shown, line)
-        for shown, script, *_ in scripts
-        for line in script.splitlines()
-        if line.startswith("type ")
-    )
+    shown, script = next((shown, script) for shown, script, *_ in scripts if "\ntype " in script)
+    before, typed, _ = re.split(r"^(type .*)$", script, maxsplit=1, flags=re.MULTILINE)
+    unfolded = [line for line in before.splitlines() if line.endswith("summary")]
     pages = ([*shown()], [*shown(), *shown()])
-    alone, beside = (list(transcript(browser, page, f"{FIRST_ALONE}\n{typed}")) for page in pages)
+    lines = "\n".join([FIRST_ALONE, *unfolded, typed])
+    alone, beside = (list(transcript(browser, page, lines)) for page in pages)
     assert beside[beside.index(f"> {typed}") :] == alone[alone.index(f"> {typed}") :]

@@ -6,7 +6,7 @@
 //                                        _network: torch's own functions, as programs
 //   settlingTraining, TASKS.settling     _train, _learn: a model to train, in a Worker
 //   objection                            _text: what a text lacks, in a sentence
-//   planeView, networkView               the two panels
+//   planeView, networkView               the two panels of the explorer
 //   render                               the view; the anywidget model holds what is chosen
 
 import { alone } from "./_alone.js";
@@ -24,7 +24,23 @@ const PANELS = { plane: "Two numbers", network: "The network" };
 const DRAWN = ["panel", "weights", "input", "target", "method", "beta", "steps"]
   .concat(["learned", "runs", "run", "seed", "step", "selected"]); // the text is also filled in
 
+/** The panel that trains, where the lesson has come as far. */
+async function trainer({ model, el }) {
+  const root = html("div", { class: "attn-widget equilibrium", role: "group", "aria-label": "A small model in training" });
+  const training = settlingTraining({ uid: `eq-${Math.random().toString(36).slice(2)}`, root, model });
+  const { watch } = saver(model, () => {});
+  const unwatch = watch({ lesson: training.reload });
+  root.append(training.node);
+  el.append(root);
+  await training.reload();
+  return () => {
+    unwatch();
+    training.free();
+  };
+}
+
 async function render({ model, el }) {
+  if (model.get("picture") === "training") return trainer({ model, el });
   const uid = `eq-${Math.random().toString(36).slice(2)}`;
   const spoken = speaker();
   const { save, watch } = saver(model, draw);
@@ -67,8 +83,6 @@ async function render({ model, el }) {
     { class: "attn-widget equilibrium", role: "group", "aria-label": "The equilibrium explorer" },
     html("div", { class: "eq-explorer" }, list, ...panels, spoken.node),
   );
-  const training = settlingTraining({ uid, root, model });
-  root.append(training.node);
 
   function draw() {
     names.forEach((panel, i) => {
@@ -89,12 +103,10 @@ async function render({ model, el }) {
   await prepare(model.get("runs"));
   const unwatch = watch({
     text: fill,
-    lesson: training.reload,
     ...Object.fromEntries(DRAWN.map((name) => [name, draw])),
   });
   el.append(root);
   fill();
-  await training.reload();
   const run = () => model.get("runs")[model.get("run")];
   const traits = {
     panel: oneOf(() => names),
@@ -121,7 +133,6 @@ async function render({ model, el }) {
     shut();
     settle();
     unwatch();
-    training.free();
     for (const view of Object.values(views)) view.leave();
     spoken.quiet();
   };

@@ -29,7 +29,10 @@ from book.page.bundle import javascript, style
 from book.page.shown import ModelsByName
 from book.page.weights import named, pack
 
-OPENS = (74.5, 74.5, 105.5)  # rem high as it opens: wide, on a page, on a phone
+OPENS = {  # rem high as each opens: wide, on a page, on a phone
+    "explorer": (50.0, 50.0, 78.0),
+    "training": (24.0, 24.0, 27.0),
+}
 EDGE = 3.0  # of the plane, and of the weights
 FAINTEST, STRONGEST = 0.001, 3.0  # nudge
 MOST_STEPS = 400
@@ -138,6 +141,7 @@ class EquilibriumExplorer(ModelsByName):
     _esm = javascript("equilibrium")
     _css = style("equilibrium")
 
+    picture = traitlets.Enum(tuple(OPENS), default_value="explorer").tag(sync=True)
     panel = traitlets.Enum(("plane", "network"), default_value="plane").tag(sync=True)
 
     # Two numbers.
@@ -236,7 +240,7 @@ class EquilibriumExplorer(ModelsByName):
         governor: Mapping[str, float],
         yardsticks: Mapping[str, float],
     ) -> None:
-        """Let the reader train such a model in the page.
+        """Let the reader train such a model in the page: the picture `training` shows where.
 
         Args:
             config: its parts and sizes.

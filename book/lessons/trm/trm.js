@@ -141,7 +141,10 @@ function render({ model, el }) {
   const board = boardView({
     uid,
     put,
-    choose: (selected) => selected === model.get("selected") || save({ selected }),
+    choose: (selected) => {
+      more.open = true; // where the cell is taken apart
+      if (selected !== model.get("selected")) save({ selected });
+    },
     refused: (key) => weigh(sentence(noCell(task, key))),
   });
   const gauge = dial();
@@ -157,6 +160,7 @@ function render({ model, el }) {
     plays.play(model.get("step") < LAST ? model.get("step") : 0, LAST);
   });
   const over = button("Start over", startOver);
+  next.classList.add("attn-go");
   const told = html("p", { class: "trm-told" });
   const origin = html("p", { class: "attn-help trm-origin" });
   const toggles = Object.entries(SHOWN).map(([shown, text]) => {
@@ -191,11 +195,12 @@ function render({ model, el }) {
     message.textContent = faults.join(" ") || howToWrite(task);
     message.classList.toggle("attn-wrong", faults.length > 0);
     refuse(box, other);
+    if (faults.length) more.open = true; // which says so
   }
 
   const failing = button("See it fail", fail);
   const asleep = sleeper();
-  const choices = html("span", { class: "trm-choices" }, ...models.nodes);
+  const choices = html("div", { class: "attn-controls trm-choices" }, ...models.nodes);
   const help = html(
     "p",
     { class: "attn-help", id: `${uid}-help` },
@@ -213,21 +218,34 @@ function render({ model, el }) {
     { class: "trm-first" },
     board.node,
     html("div", { class: "trm-buttons" }, back, next, play, over),
+  );
+  const more = html(
+    "details",
+    { class: "trm-more" },
+    html("summary", {}, "Other puzzles, and more to see"),
+    html(
+      "div",
+      { class: "attn-controls" },
+      button("Draw an easy one", () => offer("easy")),
+      button("Draw a hard one", () => offer("minimal")),
+      failing,
+      button("Clear", () => edit(blank(task))),
+    ),
     html(
       "fieldset",
       { class: "trm-toggles" },
       html("legend", { class: "attn-hidden" }, "On the board"),
       ...toggles.map((toggle) => toggle.node),
     ),
-  );
-  const controls = html(
-    "div",
-    { class: "attn-controls" },
-    choices,
-    button("Draw an easy one", () => offer("easy")),
-    button("Draw a hard one", () => offer("minimal")),
-    failing,
-    button("Clear", () => edit(blank(task))),
+    html(
+      "div",
+      { class: "trm-closer" },
+      course.node,
+      html("div", {}, close.node, html("p", { class: "attn-help" }, "In mind: read as if it were an answer.")),
+    ),
+    text.node,
+    message,
+    help,
   );
   const root = html("div", {
     class: "attn-widget trm",
@@ -236,28 +254,7 @@ function render({ model, el }) {
   });
   const training = explorerTraining({ uid, root, model, follow });
   root.append(
-    beside(
-      [controls, html("div", { class: "trm-columns" }, state, first)],
-      training.node,
-      html(
-        "div",
-        { class: "trm-closer" },
-        course.node,
-        html(
-          "div",
-          {},
-          close.node,
-          html(
-            "p",
-            { class: "attn-help" },
-            "In mind: read as if it were an answer.",
-          ),
-        ),
-      ),
-      text.node,
-      message,
-      help,
-    ),
+    beside([choices, html("div", { class: "trm-columns" }, state, first)], training.node, more),
     spoken.node,
   );
 
@@ -457,7 +454,10 @@ function render({ model, el }) {
   const settle = alone({ name: "sudoku", root, el, model, chosen: traits });
   const states = {
     fails: fail,
-    mind: () => save({ shown: "mind", step: Math.max(1, model.get("step")) }),
+    mind() {
+      more.open = true;
+      save({ shown: "mind", step: Math.max(1, model.get("step")) });
+    },
   };
   const shut = opens(root, states, { model, chosen: traits });
   return () => {

@@ -32,14 +32,14 @@ def network() -> list[Any]:
 @patch.dict(os.environ, FAST="1")
 def panel() -> list[Any]:
     """What trains in the page, and its figure, without letters: their size is a machine's."""
-    explorer, settings = EquilibriumExplorer(), lesson.settings(Text.read(FALLBACK))
-    explorer.teach(**settings | {"steps": 40, "every": 10})
+    trainer = EquilibriumExplorer(picture="training")
+    trainer.teach(**lesson.settings(Text.read(FALLBACK)) | {"steps": 40, "every": 10})
     picture = figures.ends(evidence.training(), evidence.in_page())
     for ax in picture.fig.axes:
         ax.set(xticks=[], yticks=[], xlabel="")
         for words in ax.texts:
             words.remove()
-    return [explorer, picture]
+    return [trainer, picture]
 
 
 PUT = """

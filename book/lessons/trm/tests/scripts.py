@@ -72,6 +72,7 @@ def taught() -> list[Any]:
 
 
 THINKING = """
+press .trm-more > summary
 # alone, what is chosen stands in the address and is read from there; what cannot be is said
 press Show alone
 reload
@@ -116,6 +117,7 @@ js for (const name of ["Play", "Look"]) \
 press See it fail
 """
 BOARDS = f"""
+press .trm-more > summary
 # before the first look a cell is a clue or a blank; keys lead from cell to cell
 press Start over
 press .trm-cell 7
@@ -162,6 +164,7 @@ press Play
 press Start over
 """
 ARRIVING = """
+press .trm-more > summary
 # the second of two seeds; what was chosen stays while another training arrives
 choose "1" of Seed
 press .trm-cell 6
@@ -192,14 +195,16 @@ js models[0].set("runs", {}); models[0].set("runs", all); models[0].set("run", "
 KEYS = """
 # all by the keyboard, in the order in which it is seen
 focus Model
-keys Tab Tab Enter
-keys Tab Tab Enter
-keys Tab 3
+keys Tab Tab 3
 keys Space
 keys Tab Enter
 keys Tab Tab Enter
 keys Shift+Tab Shift+Tab Enter
-keys Tab Tab Tab ArrowRight
+keys Tab Tab Tab Enter
+keys Enter
+keys Tab Enter
+keys Tab Tab Enter
+keys Tab ArrowRight
 keys Tab ArrowRight
 keys Tab Enter
 keys Tab Tab Tab Tab Control+a Delete
@@ -217,6 +222,11 @@ TRAINING = f"""
 press fewer than 30
 press Train
 press Start over
+# a cell that is pressed is taken apart below; a key that is refused says so there
+press .trm-cell 5
+press .trm-more > summary
+focus .trm-cell 5
+keys 9
 # a Worker that solves seven of ten: not as guessed, and the challenge is met
 {SEVEN}
 press Train
