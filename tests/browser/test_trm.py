@@ -405,7 +405,7 @@ def test_the_board_shows_what_torch_makes_of_the_weights(visit: Visit, tmp_path:
     begin(widget)
     choose(widget, **{"puzzles at once": "16"})
     widget.get_by_role("button", name="One step").click()
-    expect(widget.get_by_label("Model", exact=True)).to_have_value("yours")
+    widget.get_by_label("Model", exact=True).select_option("yours")
     load(model := TRM(recipe.LIVE.config, Generator()), widget, tmp_path)
     puzzle, _ = TASK.read(widget.get_by_label("Puzzle", exact=True).input_value())
     logits, _ = model.trace(puzzle[None], 1)

@@ -1,4 +1,4 @@
-// The price of surprise: what each of the six predictions of a text costs, their mean over all texts, and the floor.
+// What each of the six predictions of a text costs, their mean over all texts, and the floor.
 
 import { VOCABULARY, WORDS } from "./_sorter.js";
 import { box, figure, hatched, hatching, hot, line, path, spoken, token, words } from "./_attention_kit.js";
@@ -17,9 +17,9 @@ export const price = {
     const own = machinery.surprises(model)[WORDS.indexOf(word)];
     const mean = machinery.lossOf(model);
     const left = small ? 46 : 50;
-    const right = width - (small ? 112 : 150);
+    const right = width - (small ? 122 : 150);
     const step = (right - left) / (PLACES + 1);
-    const parts = [hatching("whole-ground"), words(0, 12, "surprise", "whole-soft")];
+    const parts = [hatching("whole-ground"), words(0, 12, "cost of each guess", "whole-soft")];
     for (const nats of [0, -Math.log(LIKELY)]) {
       parts.push(line(left - 6, up(nats), right, up(nats), "whole-faint-line"), words(left - 10, up(nats) + 4, figure(nats, nats ? 3 : 0), "whole-end"));
     }
@@ -28,7 +28,7 @@ export const price = {
     own.forEach((nats, i) => {
       const [x, y] = [left + (i + 1) * step, Math.min(up(nats), base - 2)];
       const upper = Math.min(y, base - 34);
-      const say = [`The ${spoken(text[i + 1])} that follows place ${i + 1} had a chance of `, `${(100 * Math.exp(-nats)).toFixed(1)} %`, ": a surprise of ", figure(nats, 3), "."];
+      const say = [`The ${spoken(text[i + 1])} that follows place ${i + 1} had a chance of `, `${(100 * Math.exp(-nats)).toFixed(1)} %`, ": it costs ", figure(nats, 3), "."];
       const drawn = [
         box(x + 1, base - high, step - 4, high, "whole-nothing"),
         box(x + 5, y, step - 12, base - y, i < 2 ? "whole-chance" : "whole-ink", { rx: 2 }),
@@ -36,8 +36,8 @@ export const price = {
       ];
       parts.push(hot(0, i, [x + 1, upper - 3, step - 4, base - upper + 5], say, drawn));
     });
-    parts.push(words(left + 2 * step, up(-Math.log(LIKELY)) - 10, small ? "a guess" : "nobody can know these", "whole-middle whole-soft"));
-    parts.push(words(left + 5 * step, up(floor) - 10, small ? "can be known" : "these can be known", "whole-middle whole-soft"));
+    parts.push(words(left + 2 * step, up(-Math.log(LIKELY)) - 10, small ? "unknown" : "nobody can know these", "whole-middle whole-soft"));
+    parts.push(words(left + 5 * step, up(floor) - 10, small ? "known" : "these can be known", "whole-middle whole-soft"));
     parts.push(line(left, up(floor), right, up(floor), "whole-floor"));
     const low = mean < floor - 5e-4;
     const y = Math.min(up(mean), base - 2);
@@ -54,7 +54,7 @@ export const price = {
         words(right + 18, up(floor) + (near ? 20 : 5), `floor ${figure(floor, 3)}`),
       ),
     );
-    const label = `The surprise of the six predictions of ${text}, the mean over all 27 words, and the floor`;
+    const label = `What the six guesses of ${text} cost, the mean over all 27 words, and the floor`;
     return { height: base + 44, label, start: `0,${PLACES}`, parts };
   },
 };

@@ -12,10 +12,10 @@ const NARROW = "(max-width: 1199px)"; // there the page has no second column
 const STATIONS = [
   ["rows", "letters to rows", "rows"],
   ["scores", "scores", "score"],
-  ["shares", "shares", "share"],
+  ["shares", "shares", "%"],
   ["mixtures", "mixtures", "mix"],
   ["stream", "network", "add"],
-  ["chances", "a letter’s chance", "letter"],
+  ["chances", "a letter’s chance", "next"],
   ["writing", "writing", "write"],
   ["price", "loss", "loss"],
   ["triangle", "mask", "mask"],
@@ -113,7 +113,8 @@ export function guide({ store, uid }) {
 
   function typed() {
     const word = parse(input.value);
-    if (word && word !== store.state.word) {
+    const tried = store.state.turned || store.state.push; // to type the word again lets go
+    if (word && (tried || word !== store.state.word)) {
       store.set({ word });
       say(`${word} becomes ${store.now().writing.answer}`);
     }
@@ -147,9 +148,9 @@ export function guide({ store, uid }) {
     if (focused) places.querySelector(":checked").focus();
     const told = [
       model !== models[0] && `In all pictures: ${model.name}.`,
-      turned && `The query of place ${turned.place + 1} is not its own.`,
-      push && `Head 1 is made to read ${withArticle(writing.steps[push.n].text[push.at])}.`,
-      writing.answer !== sorted(word) && `Below, the line is as if ${sorted(word)} had been written.`,
+      turned && `You changed the query of place ${turned.place + 1}.`,
+      push && `You make head 1 read ${withArticle(writing.steps[push.n].text[push.at])}.`,
+      writing.answer !== sorted(word) && `The pictures keep the right line, with ${sorted(word)}.`,
     ].filter(Boolean);
     if (using.contains(document.activeElement)) places.querySelector(":checked").focus({ preventScroll: true });
     using.hidden = !told.length;

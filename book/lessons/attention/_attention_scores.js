@@ -81,8 +81,8 @@ export const scores = {
     ];
     for (const i of upTo(PLACES)) {
       const at = edge + i * size;
-      parts.push(token(0, at + (size - 30) / 2, side, 30, text[i], { place: i, marked: i === place }));
-      parts.push(token(at + (size - 30) / 2, 0, 30, side, text[i], { place: i }));
+      parts.push(token(0, at + (size - 30) / 2, side, 30, text[i], { place: i, marked: i === place, faint: i > place }));
+      parts.push(token(at + (size - 30) / 2, 0, 30, side, text[i], { place: i, faint: i > place }));
       parts.push(strip(side + 6, at + 8, c, size - 16, query[i], 4));
       parts.push(key[i].map((value, d) => cell(at + 8, side + 6 + d * c, size - 16, c - 1.5, value, 4)));
     }

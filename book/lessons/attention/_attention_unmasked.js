@@ -84,13 +84,12 @@ const slip = (answers) => {
 
 /** What came of a model trained here, in words; where nobody has heard of a mask yet, what it did. */
 function outcome({ mask }, loss, floor, answers, invites) {
-  const gap = figure(Math.abs(loss - floor), 3);
   const right = WORDS.filter((word, n) => answers[n] === sorted(word));
   if (invites && right.length < WORDS.length) {
     return `It ends at ${figure(loss, 4)}, better than the best possible, ${figure(floor, 3)}. And yet, left to write by itself, it gets words wrong: ${slip(answers)}.`;
   }
-  const where = loss < floor - BELOW ? `${gap} below the floor` : `${gap} above the floor`;
-  return `${mask ? "With" : "Without"} the mask: loss ${figure(loss, 4)}, ${where}. Writing by itself it gets ${right.length} of ${WORDS.length} words right.`;
+  const where = loss < floor - BELOW ? "below the floor" : `${figure(loss - floor, 3)} above the floor`;
+  return `${mask ? "With" : "Without"} the mask: loss ${figure(loss, 4)}, ${where}, ${figure(floor, 3)}. Writing by itself it gets ${right.length} of ${WORDS.length} words right.`;
 }
 
 const starts = (mask) => (mask ? "Train one with the mask" : "Train one without a mask");

@@ -336,7 +336,7 @@ def stopping(recorded: Recorded) -> Claim:
 # --- The pages
 
 
-LOOKS = "Eight looks solve more than one look of five networks trained for one, together"
+LOOKS = "Eight looks solve more than one look of the networks that are trained for one"
 AGAIN_USED = "In one look, the same weights used four times solve more than four sets of weights"
 KNOWN = "Of the boards that it says are right, at least 99 in a hundred are"
 

@@ -49,7 +49,7 @@ function render({ model, el }) {
   let timer = null;
   let gone = false;
   let learner = null; // the run that is trained here, as it was last looked at
-  let following = false; // whether it is what is shown
+  let following = false; // whether the reader looks at it
   let ahead = null; // thoughts of the learner as it is now, of which nothing is shown yet
   let latest = null; // and a learner of which there are none
 
@@ -67,12 +67,11 @@ function render({ model, el }) {
 
   // --- what the reader does
 
-  /** Show another run; the one in training rests while it is not looked at. */
+  /** Show another run. */
   function choose(name) {
     following = name === LEARNING;
-    if (following) return show();
-    training.pause();
-    save({ run: name });
+    if (following) show();
+    else save({ run: name });
   }
 
   const plays = player(450, (step) => save({ step }));
@@ -121,7 +120,7 @@ function render({ model, el }) {
     take(drawnBoard, { selected: -1 });
   }
 
-  /** Another of the puzzles that the model does not solve, as it was last thinking about them. */
+  /** Another of the puzzles that the first of the runs does not solve, as it was last thinking about them. */
   function fail() {
     const failures = model.get("failures");
     const others = failures.indexOf(model.get("puzzle")) + 1;
@@ -129,7 +128,9 @@ function render({ model, el }) {
     const found = text && read(task, text);
     if (!found || found.fault) return;
     box.value = text;
-    take(found.board, { selected: -1, step: FAILED });
+    following = false;
+    const [run] = Object.keys(model.get("runs"));
+    take(found.board, { ...(run && { run }), selected: -1, step: FAILED });
   }
 
   function startOver() {
@@ -307,7 +308,7 @@ function render({ model, el }) {
 
   // --- following a model in training
 
-  /** Show it as it is now, when it has thought as far as the step that is shown. */
+  /** Have it as it is now to choose from, when it has thought as far as the step that is shown. */
   function follow(lesson, weights) {
     const { config, use, rows, columns, held_out_share, symmetries } = lesson;
     const shape = { rows, columns, held_out_share, symmetries };
@@ -326,9 +327,8 @@ function render({ model, el }) {
         if (ahead.source) setTimeout(goOn);
         return;
       }
-      following = true;
       learner = ahead.run;
-      if (!idle) [thinking, at] = [ahead, model.get("step")];
+      if (following && !idle) [thinking, at] = [ahead, model.get("step")];
       ahead = null;
       show();
       if (latest) lookAhead();

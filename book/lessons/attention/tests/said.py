@@ -1,6 +1,7 @@
 """What the lesson and its teaching page say of the recorded sorters."""
 
 import math
+from collections import Counter
 
 import torch
 
@@ -28,7 +29,7 @@ def the_models_of_the_pictures(lesson: Says) -> None:
     first, second, third = measure.pushes(SHOWN)
     lesson(
         f"lies in {sum(p.numel() for p in SHOWN.parameters())} numbers, its weights",
-        f"Over all words, {second[0]} of {second[1]} such presses make it write",
+        f"there are {second[1]} such presses, and {second[0]} make it write",
         f"gets its letter in {first[0]} and in {third[0]} of {first[1]} trials",
         where=measure.right(SHOWN, MASK) == 27 and first[1] == third[1],
     )
@@ -37,7 +38,7 @@ def the_models_of_the_pictures(lesson: Says) -> None:
     lesson("its loss falls below the floor", where=bool(below))
     right = (measure.written(PEEKS, OPEN) == sorting.all_sequences()[:, -3:]).sum(0).tolist()
     lesson(
-        f"So that letter it had to learn, and all {right[2]} are right",
+        f"So that one it had to learn, and gets right in all {right[2]} words",
         where=right[0] > 20,
     )
     acc = measure.texts()[WORDS.index("acc")]
@@ -55,8 +56,8 @@ def the_models_of_the_pictures(lesson: Says) -> None:
     two, three = math.log(2), math.log(3)
     lesson(f"Sure costs 0, one in two {two:.3f}, one in three {three:.3f}")
     lesson(
-        f"no way of guessing costs less than {math.log(3):.3f}",
-        f"80 % for one and 10 % for each other would cost {-math.log(0.8 * 0.1 * 0.1) / 3:.2f}",
+        f"A third for each letter costs {math.log(3):.3f}, and nothing costs less on average",
+        f"80 % for one and 10 % for the others costs {-math.log(0.8 * 0.1 * 0.1) / 3:.2f}",
         f"2 × {math.log(3):.3f} / 6 = {sorting.FLOOR:.3f}",
     )
 
@@ -66,7 +67,7 @@ def cab_in_the_middle_of_its_work(lesson: Says) -> None:
     cab, aab = (measure.texts()[WORDS.index(word)] for word in ("cab", "aab"))
     scores = SHOWN.whole(cab).score[0, 4].tolist()
     lesson(
-        "In `cab` the b’s lies 7 points above the c’s",
+        "In `cab` the b’s score lies 7 points above the c’s",
         where=abs(scores[2] - scores[0] - 7) < 0.1,
     )
     lesson("about a thousand times", where=abs(math.exp(scores[2] - scores[0]) - 1000) < 100)
@@ -90,7 +91,7 @@ def cab_in_the_middle_of_its_work(lesson: Says) -> None:
     end = middle + SHOWN.block.feed_forward(SHOWN.block.ln2(middle))
     given = sorting.decode([int((SHOWN.norm(end) @ SHOWN.token.weight.T)[4].argmax())])
     lesson(
-        "The network knows from head 2, which reads both a’s",
+        "It knows that from head 2",
         "given what head 2 brought in `cab`, it writes the b",
         where=given == "b" and made.attention[1, 4, :2].min() > 0.1,
     )
@@ -126,9 +127,12 @@ def why_some_letters_are_written_whatever_head_1_reads(lesson: Says) -> None:
     read = dict(zip(WORDS, (shares * (texts[:, :3] == 1)).sum(-1).tolist(), strict=True))
     twice = min(read[word] for word in WORDS if word.count("a") == 2)
     at_bar = dict(zip(WORDS, measure.written(SHOWN, MASK, (1, 1, 3))[:, 1].tolist(), strict=True))
+    kinds = Counter(len(set(word)) for word in WORDS)
     lesson(
-        "Three of the 30 presses fail, in `aab`, `aba` and `baa`. Head 1 reads the b, and still an "
-        "a is written, since head 2 reads both a’s. Made to read the bar, it lets the b pass",
+        f"There are {kinds[2] + 2 * kinds[3]} presses, because {kinds[2]} words have one letter "
+        f"that would not be written then, and {kinds[3]} have two. Three fail, in `aab`, `aba` and "
+        "`baa`. Head 1 reads the b, and still an a is written: head 2 takes more from the two a’s "
+        "there than where a word has fewer. Made to read the bar, it lets the b pass",
         where=failed == {"aab", "aba", "baa"}
         and twice > max(read[word] for word in WORDS if word.count("a") < 2)
         and {at_bar[word] for word in failed} == {2},
@@ -141,7 +145,9 @@ def why_some_letters_are_written_whatever_head_1_reads(lesson: Says) -> None:
 
 
 def the_second_exercise(lesson: Says, teaching: Says) -> None:
-    lesson(f"In {81 - measure.found(SHOWN).sum()} of the 81 cases the largest share of head 1")
+    lesson(
+        f"Of all 81, three for each of the 27 words, there are {81 - measure.found(SHOWN).sum()}"
+    )
     for page, word, b, words in (
         (lesson, "baa", 0, "of `baa` is written, {:.3f} of head 1 lies on the b"),
         (lesson, "aab", 2, "Head 1 reads the b, and still an a is written"),

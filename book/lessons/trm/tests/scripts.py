@@ -218,9 +218,10 @@ SEVEN = (
     "{ set(tell) { set.call(this, ({ data }) => tell(told(data))); } })"
 )
 TRAINING = f"""
-# a guess, and a training to its end; what came out is on the board, in the figure and the claims
+# a guess, and a training to its end; what came out is in figure and claims, and where one looks
 press fewer than 30
 press Train
+choose "yours" of Model
 press Start over
 # a cell that is pressed is taken apart below; a key that is refused says so there
 press .trm-cell 5
@@ -243,7 +244,7 @@ js seconds = 4
 press One step
 js seconds = 60
 press One step
-# another run is looked at while this one rests; then it ends
+# another run is looked at while this one waits; then it ends
 choose "two seeds" of Model
 choose "yours" of Model
 press Train
