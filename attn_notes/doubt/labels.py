@@ -8,7 +8,7 @@ token of the same place is that place's.
 """
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
@@ -166,18 +166,26 @@ class Reader:
             raise NothingAskedError("the loss has no slope at the logits: is something detached?")
         return slopes, seen, finite
 
-    def apart(self, sheet: Sheet, near: float) -> tuple[Tensor, Tensor, float | None]:
+    def apart(
+        self, sheet: Sheet, near: float, far: Sequence[float] = ()
+    ) -> list[tuple[Tensor, Tensor, float | None]]:
         """Logits so far from zero [l, v], their slopes [l, v] and the loss, if it is returned.
 
-        Of the first of the texts that a sheet was read off.
+        Of the first of the texts that a sheet was read off. Then the same of logits that are so
+        `far` down their slopes there, or up.
         """
+        found, start = [], list[Tensor]()
         with unchanged(partial(_called, self.loss, self.model)) as ask:
-            heads, made = self._heard(sheet.texts[0], ask, near)
-        logits, slopes = (heads.read(of)[0][sheet.kept] for of in (_value, _slope))
-        return logits, slopes, None if made is None else float(made.detach().sum())
+            for amount in (None, *far):
+                moved = near if amount is None else [amount * way for way in start]
+                heads, made = self._heard(sheet.texts[0], ask, moved)
+                start = start or [_way(leaf) for leaf in heads.leaves]
+                logits, slopes = (heads.read(of)[0][sheet.kept] for of in (_value, _slope))
+                found.append((logits, slopes, None if made is None else float(made.detach().sum())))
+        return found
 
     def _heard(
-        self, x: Tensor, ask: Callable[..., Any], near: float = NEAR
+        self, x: Tensor, ask: Callable[..., Any], near: float | Sequence[Tensor] = NEAR
     ) -> tuple["_Heads", Tensor | None]:
         """The logits that the loss was asked of, with their slopes, and the loss."""
         heads = _Heads(self.vocabulary, x, near)
@@ -220,7 +228,7 @@ class _Call:
 class _Heads(TorchFunctionMode):
     """Puts leaves that a slope can be asked of where logits are made."""
 
-    def __init__(self, vocabulary: int, x: Tensor, near: float) -> None:
+    def __init__(self, vocabulary: int, x: Tensor, near: float | Sequence[Tensor]) -> None:
         super().__init__()
         self.vocabulary, self.x, self.near, self.calls = vocabulary, x, near, list[_Call]()
 
@@ -230,9 +238,13 @@ class _Heads(TorchFunctionMode):
         return [leaf for call in self.calls for leaf in call.leaves]
 
     def leaf(self, like: Tensor, shape: tuple[int, ...], dtype: torch.dtype) -> Tensor:
-        """Logits that are `near` zero; what is returned may be changed in place."""
-        g = Generator().manual_seed(len(self.leaves))
-        made = (self.near * torch.randn(shape, generator=g)).to(like.device, dtype).requires_grad_()
+        """Logits that are `near` zero, or as given; what is returned may be changed in place."""
+        count = len(self.leaves)
+        if isinstance(self.near, float):
+            logits = self.near * torch.randn(shape, generator=Generator().manual_seed(count))
+        else:
+            logits = self.near[count]
+        made = logits.to(like.device, dtype).requires_grad_()
         if not self.calls:
             self.calls.append(_Call(self.x))
         self.calls[-1].leaves.append(made)
@@ -321,6 +333,12 @@ class _Heads(TorchFunctionMode):
 def _slope(leaf: Tensor) -> Tensor:
     assert leaf.grad is not None
     return leaf.grad
+
+
+def _way(leaf: Tensor) -> Tensor:
+    """Down the slope of each logit, by one where it is steepest."""
+    down = torch.zeros_like(leaf) if leaf.grad is None else -leaf.grad
+    return (down / down.abs().amax(-1, keepdim=True).clamp(min=1e-30)).detach()
 
 
 def _value(leaf: Tensor) -> Tensor:

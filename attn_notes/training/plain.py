@@ -27,6 +27,8 @@ REASONS = {
     r"\.item\(\)|control flow": READS,
     "boolean indexing|dynamic shape": "has a shape that hangs on numbers",
     "setup_context": "is an `autograd.Function` without `setup_context`",
+    "random operation": "draws random numbers (without dropout, by eval() or a rate of 0, or draw "
+    "them in `data`, with each member's own generator)",
     "Batching rule": "does what torch can do for one alone",
     r"backward\(\)": "calls `backward`, which is done for it",
     "to return|scalar tensor": "returns something else than one number",
@@ -74,7 +76,7 @@ def functional_call(model: nn.Module, tensors: Any, inputs: Any) -> Any:
         who = ", ".join(kept) or "a layer"
         raise ValueError(
             f"{who} updates numbers of its own while it trains, and buffers are read alone here: "
-            "without, by eval() or track_running_stats=False"
+            f"without, by eval() or track_running_stats=False. {raised(error.__traceback__)}"
         ) from error
 
 
