@@ -171,6 +171,25 @@ class _Asked:
         drawn = {name: getattr(self, name)[:, kept] for name in ("weights", "meant", "against")}
         return replace(self, **ends, **drawn, beside=int((~kept).sum()))
 
+    def together(self) -> "_Asked":
+        """Arrows of one place to one token as one: of several heads, as of early exits."""
+        ends = torch.stack([getattr(self, name) for name in ENDS[1:]], 1)
+        each, same = ends.unique(dim=0, return_inverse=True)
+        if len(each) == len(ends):
+            return self
+        first = torch.full((len(each),), len(ends), device=same.device)
+        first = first.scatter_reduce(0, same, torch.arange(len(ends), device=same.device), "amin")
+        kept = torch.zeros(len(ends), dtype=torch.bool, device=same.device)
+        kept[first] = True
+        order = same[kept]
+        sums = {
+            name: torch.zeros_like(getattr(self, name)[:, : len(each)]).index_add(
+                1, same, getattr(self, name)
+            )[:, order]
+            for name in ("weights", "against")
+        }
+        return replace(self.only(kept), **sums, beside=self.beside)
+
     def weighing(self, weights: Tensor) -> "_Asked":
         """The same, where each arrow is known to weigh so much in the first text [a]."""
         first = {"meant": self.meant[:1], "against": torch.zeros_like(self.against[:1])}
@@ -263,7 +282,7 @@ class _Case:
         found = _Asked(sheet, logit, row, place, label // t, label % t, weights, meant, against)
         if self.read.model is None:  # logits that are given are of one head
             return found
-        return found.only(~self._of_further_heads(found, label))
+        return found.only(~self._of_further_heads(found, label)).together()
 
     def _of_further_heads(self, found: _Asked, label: Tensor) -> Tensor:
         """Which arrows are of heads that predict later tokens, which others predict as next."""
@@ -398,13 +417,14 @@ class _Case:
         return Answer("counted", verdict, found=said + _named(missing))
 
     def _weights(self, asked: _Asked) -> Answer:
-        if asked.spread > EQUAL and asked.sheet.soft:
+        if asked.spread > EQUAL:  # near zero: from end to end they may be alike
             _, *ends = self.read.apart(asked.sheet, NEAR, FAR)
             weights = far_weights([slopes[asked.logit] for _, slopes, _ in ends])
-            if weights is None:
+            far = asked if weights is None else asked.weighing(weights)
+            if weights is None and asked.sheet.soft:
                 said = "labels are soft, or others have a part"
                 return Answer("weights", "not asked", found=said, needed=True)
-            asked = asked.weighing(weights)
+            asked = far if asked.sheet.soft or far.spread <= EQUAL else asked
         spread = asked.spread
         if spread <= EQUAL:
             each = asked.weights.median(0).values
