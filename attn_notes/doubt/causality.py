@@ -167,10 +167,7 @@ class _Asking:
     movable: bool
     took: float = 0.0  # seconds a row
 
-    @property
-    def judge(self) -> bool:
-        """Whether the judge is double precision."""
-        return not self.undoubled
+    judge = property(lambda self: not self.undoubled)  # whether it is double precision
 
     def report(self, modes: Sequence[str], until: float) -> Report:
         """Ask them all, first of each mode what is asked in it, then what is asked once."""
@@ -230,7 +227,7 @@ class _Asking:
             rest = 2 * len(self.case.x) * self.took
             return Answer(name, "not asked", found=SPENT, needed=True, rest=rest)
         work = partial(self._once, name, check, kind)
-        first = work(now + max(0.0, until - now) / 2)
+        first = work(now + max(0.0, until - now) / 2, None)
         if not self.movable or first.verdict != "ok":
             return first
         second = work(until, first)
@@ -253,12 +250,7 @@ class _Asking:
         )
 
     def _once(
-        self,
-        name: str,
-        check: Check,
-        kind: dict[str, Any],
-        until: float,
-        before: Answer | None = None,
+        self, name: str, check: Check, kind: dict[str, Any], until: float, before: Answer | None
     ) -> Answer:
         """An answer with what it cost, whatever raises; with parameters moved, if one is before."""
         start, subject, little = time.perf_counter(), None, before is not None

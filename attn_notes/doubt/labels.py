@@ -237,10 +237,7 @@ class _Call:
     begun: set[Any] = field(default_factory=set)  # modules that have read tokens
 
     def of(self, states: Any) -> Tensor | None:
-        """The place that each of the states [..., d] belongs to, if that is known.
-
-        It is one of the tokens' [m, s], in one line: as it was followed, or as the form has it.
-        """
+        """Which of all tokens each of the states [..., d] is of: as followed, or by their form."""
         if not isinstance(states, Tensor) or states.ndim < 2 or not states.is_floating_point():
             return None
         if (known := getattr(states, "_doubt_places", None)) is not None:
@@ -259,12 +256,12 @@ class _Call:
         x, places = known[0]
         if getattr(func, "__name__", "") in MOVING and x is args[0]:
             moved = func(places[..., None].expand(x.shape).contiguous(), *args[1:], **kwargs)
-            pairs = zip(tree_leaves(made), tree_leaves(moved), strict=True)
-            pairs = [(one, at[..., 0]) for one, at in pairs if at.ndim > 1]
+            every = [at[..., 0] for at in tree_leaves(moved)]
+        elif all(places.equal(other) for _, other in known):
+            every = [places] * len(tree_leaves(made))
         else:  # what has come of two places, as of a token's neighbour, is as its form has it
-            alike = all(places.equal(other) for _, other in known)
-            pairs = [(one, places) for one in tree_leaves(made) if alike]
-        for one, at in pairs:
+            return
+        for one, at in zip(tree_leaves(made), every, strict=True):
             if isinstance(one, Tensor) and one.shape[:-1] == at.shape and one.is_floating_point():
                 one._doubt_places = at  # type: ignore[attr-defined]
 
@@ -285,19 +282,21 @@ class _Heads(TorchFunctionMode):
         self, like: Tensor, shape: tuple[int, ...], dtype: torch.dtype, states: Sequence[Any] = ()
     ) -> Tensor:
         """Logits that are `near` zero, or as given; what is returned may be changed in place."""
-        count = len(self.leaves)
-        if isinstance(self.near, float):
-            logits = self.near * torch.randn(shape, generator=Generator().manual_seed(count))
-        else:
-            logits = self.near[count]
+        count, near = len(self.leaves), self.near
+        g = Generator().manual_seed(count)
+        logits = near * torch.randn(shape, generator=g) if isinstance(near, float) else near[count]
         made = logits.to(like.device, dtype).requires_grad_()
         if not self.calls:
             self.calls.append(_Call(self.x))
         call = self.calls[-1]
         places = (call.of(each) for each in (*states, made))
-        call.places.append(next((p for p in places if p is not None and p.shape == shape[:-1]), None))
+        at = next((p for p in places if p is not None and p.shape == shape[:-1]), None)
+        call.places.append(at)
         call.leaves.append(made)
-        return made + 0
+        out = made + 0
+        if at is not None:
+            out._doubt_places = at  # type: ignore[attr-defined]
+        return out
 
     def __torch_function__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
@@ -314,9 +313,8 @@ class _Heads(TorchFunctionMode):
         if not (table or name.removeprefix("r") in HEADS) or not torch.is_grad_enabled():
             return made
         is_logits = made.ndim > 1 and made.shape[-1] == v and made.is_floating_point()
-        if not is_logits:
-            return made
-        return self.leaf(made, made.shape, made.dtype, [made, *tree_leaves(args)])
+        of = [made, *tree_leaves(args)]
+        return self.leaf(made, made.shape, made.dtype, of) if is_logits else made
 
     def begin(self, part: Any, *given: Any) -> None:
         """Notes the tokens of a call, if there are any among what a part is given."""
@@ -326,7 +324,7 @@ class _Heads(TorchFunctionMode):
                 if torch.isin(pairs, known).double().mean() > 0.5:  # and not places, or a mask
                     if not self.calls or self.calls[-1].leaves:
                         self.calls.append(_Call(x))
-                    if part not in self.calls[-1].begun:  # else they are beside, as for a later head
+                    if part not in self.calls[-1].begun:  # else beside, for a later head
                         self.calls[-1].tokens = x
                         self.calls[-1].begun.add(part)
                     return
@@ -362,11 +360,11 @@ class _Heads(TorchFunctionMode):
         slopes, seen, rows = [], [], 0
         for call in self.calls:
             m, s = call.tokens.shape
-            asked = [i for i, leaf in enumerate(call.leaves) if leaf.grad is not None]
-            parts = [of(call.leaves[i]).float() for i in asked]
+            pairs = [*zip(call.leaves, call.places, strict=True)]
+            pairs = [(of(leaf).float(), found) for leaf, found in pairs if leaf.grad is not None]
+            parts, places = [part for part, _ in pairs], [p for _, p in pairs if p is not None]
             if not parts:
                 continue
-            places = [found for i in asked if (found := call.places[i]) is not None]
             if len(places) == len(parts):
                 steep = torch.cat([part.flatten(0, -2) for part in parts])[None]
                 place = torch.cat([found.flatten() for found in places])
@@ -382,9 +380,8 @@ class _Heads(TorchFunctionMode):
             if len(places) < len(parts):
                 column = torch.arange(steep.shape[1], device=steep.device) % s
                 place = torch.arange(m, device=steep.device)[:, None] * s + column
-            place = place.flatten()
-            token = call.tokens.flatten()[place]
-            seen.append(torch.stack([rows + place // s, place % s, token], -1))
+            place, token = place.flatten(), call.tokens.flatten()
+            seen.append(torch.stack([rows + place // s, place % s, token[place]], -1))
             slopes.append(steep.flatten(0, 1))
             rows += m
         if not slopes:

@@ -175,25 +175,19 @@ class _Asked:
         """Arrows of one place to one token as one: of several heads, as of early exits."""
         ends = torch.stack([getattr(self, name) for name in ENDS[1:]], 1)
         each, same = ends.unique(dim=0, return_inverse=True)
-        if len(each) == len(ends):
-            return self
-        first = torch.full((len(each),), len(ends), device=same.device)
-        first = first.scatter_reduce(0, same, torch.arange(len(ends), device=same.device), "amin")
-        kept = torch.zeros(len(ends), dtype=torch.bool, device=same.device)
-        kept[first] = True
-        order = same[kept]
-        sums = {
-            name: torch.zeros_like(getattr(self, name)[:, : len(each)]).index_add(
-                1, same, getattr(self, name)
-            )[:, order]
-            for name in ("weights", "against")
-        }
-        return replace(self.only(kept), **sums, beside=self.beside)
+        order = torch.arange(len(ends), device=same.device)
+        first = order.new_full((len(each),), len(ends)).scatter_reduce(0, same, order, "amin")
+
+        def total(x: Tensor) -> Tensor:
+            return x.new_zeros(len(x), len(each)).index_add(1, same, x)[:, same]
+
+        found = replace(self, weights=total(self.weights), against=total(self.against))
+        return replace(found.only(first[same] == order), beside=self.beside)
 
     def weighing(self, weights: Tensor) -> "_Asked":
         """The same, where each arrow is known to weigh so much in the first text [a]."""
-        first = {"meant": self.meant[:1], "against": torch.zeros_like(self.against[:1])}
-        return replace(self, weights=weights.double()[None], **first)
+        alone = torch.zeros_like(self.against[:1])
+        return replace(self, weights=weights.double()[None], meant=self.meant[:1], against=alone)
 
     @property
     def readable(self) -> bool:
@@ -418,8 +412,8 @@ class _Case:
 
     def _weights(self, asked: _Asked) -> Answer:
         if asked.spread > EQUAL:  # near zero: from end to end they may be alike
-            _, *ends = self.read.apart(asked.sheet, NEAR, FAR)
-            weights = far_weights([slopes[asked.logit] for _, slopes, _ in ends])
+            read = self.read.apart(asked.sheet, NEAR, FAR)
+            weights = far_weights([slopes[asked.logit] for _, slopes, _ in read])
             far = asked if weights is None else asked.weighing(weights)
             if weights is None and asked.sheet.soft:
                 said = "labels are soft, or others have a part"
@@ -449,7 +443,7 @@ class _Case:
             why = "no `pad` was given"
         short = x.clone()
         short[0, x.shape[1] // 2 :] = filler
-        if plain.spread > EQUAL:
+        if plain.spread > EQUAL and self._weights(plain).verdict != "ok":
             yield Answer("short", "not asked", found="weights are uneven already")
         elif len(lengths) == 1 and not why:
             try:

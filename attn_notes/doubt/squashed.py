@@ -26,8 +26,8 @@ TWICE = "{} goes over the logits before the softmax of the loss: is it taken twi
 TWICE += "get more than {:.2g} then"
 
 
-BOUNDED = "no token can get more than {:.2g}, however far its logit is: does a softmax or a sigmoid "
-BOUNDED += "go over the logits before the softmax of the loss?"
+BOUNDED = "however far its logit is, a label gets about {:.2g}: does a softmax or a sigmoid go "
+BOUNDED += "over the logits before the softmax of the loss?"
 
 
 def _of(scores: Tensor, labels: Tensor) -> Tensor:
@@ -92,11 +92,8 @@ def squashed(
 def bounded(losses: Sequence[float], vocabulary: int) -> float:
     """The most that a loss gives a label, however far its logit is; 1 where nothing bounds it.
 
-    Whatever logits are divided by before, a softmax of probabilities is as good as uniform.
-
-    Args:
-        losses: of logits as good as alike, and of such as are `FAR` away.
-        vocabulary: how many tokens there are.
+    Off its value for logits that are as good as alike, and `FAR` away. Whatever they are divided
+    by before, a softmax of probabilities is as good as uniform.
     """
     alike, right, further, wrong = losses
     still = abs(further - right) <= FIT * alike and wrong <= 2 * alike
@@ -108,13 +105,12 @@ def bounded(losses: Sequence[float], vocabulary: int) -> float:
 def far_weights(read: Sequence[Float[Tensor, "a v"]]) -> Float[Tensor, " a"] | None:
     """What each logit weighs, whatever its labels are: a softmax has moved from end to end.
 
-    Slopes w·(p − y) of two distributions p that share no token are as far apart as w is. None where
-    they do not stand still at an end, or say nothing.
-
-    Args:
-        read: slopes of logits that are `FAR` away.
+    Slopes w·(p − y) of two distributions p that share no token are as far apart as w is. They are
+    of logits as good as alike, and `FAR` away; None where they do not stand still at an end, or are
+    flatter there than between.
     """
-    right, further, wrong = read
+    alike, right, further, wrong = read
     weights, more = ((right - end).abs().sum(-1) / 2 for end in (wrong, further))
-    fine = bool((more <= FIT * weights).all()) and bool((weights > 0).all())
-    return weights if fine else None
+    least = alike.abs().sum(-1) / 2
+    fine = (more <= FIT * weights) & (weights >= (1 - FIT) * least)
+    return weights if bool(fine.all() and weights.any()) else None

@@ -270,21 +270,19 @@ def _parameters(model: Any) -> Iterator[tuple[str, Any, Tensor]]:
     for top in roots(model):
         for prefix, part in top.named_modules():
             for name, own in {**vars(part), **part._buffers, **part._parameters}.items():
-                if isinstance(own, Tensor) and (_trained(own) or _shut(own)):
+                if isinstance(own, Tensor) and _moves(own):
                     yield f"{prefix}.{name}".lstrip("."), part, own
     for one in held(model):
-        if isinstance(one, Tensor) and not isinstance(one, nn.Parameter) and _trained(one):
+        if isinstance(one, Tensor) and not isinstance(one, nn.Parameter) and _moves(one):
             yield "a tensor", None, one
 
 
-def _trained(own: Tensor) -> bool:
-    return own.is_leaf and own.requires_grad and not own._backward_hooks
-
-
-def _shut(own: Tensor) -> bool:
-    """Whether it is a buffer, or kept as one, and all zero."""
-    buffer = own.is_floating_point() and not isinstance(own, nn.Parameter) and own.is_leaf
-    return buffer and not own.requires_grad and own.numel() > 0 and not bool(own.any())
+def _moves(own: Tensor) -> bool:
+    """Whether it is trained; or no parameter, and all zero."""
+    if own.requires_grad:
+        return own.is_leaf and not own._backward_hooks
+    kept = own.is_floating_point() and not isinstance(own, nn.Parameter)
+    return kept and own.numel() > 0 and not bool(own.any())
 
 
 @contextmanager

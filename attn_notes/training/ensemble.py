@@ -95,14 +95,14 @@ class Run:
 def _settings(model: nn.Module) -> list[Any]:
     """What a model is besides its tensors: classes and public attributes, module by module."""
     return [  # a class by its name: torch makes one anew for each module that it parametrises
-        (name, type(module).__module__, type(module).__qualname__, *_attributes(module))
+        (name, type(module).__module__, type(module).__qualname__, public)
         for name, module in model.named_modules()
+        for public in [{k: v for k, v in vars(module).items() if _told(k, v)}]
     ]
 
 
-def _attributes(module: nn.Module) -> list[tuple[str, Any]]:
-    public = (each for each in vars(module).items() if not each[0].startswith("_"))
-    return [each for each in public if not isinstance(each[1], Tensor)]
+def _told(name: str, value: Any) -> bool:
+    return not (name.startswith("_") or isinstance(value, Tensor))
 
 
 def _trained(model: nn.Module) -> list[str]:
@@ -341,7 +341,7 @@ def train(
     # for the layers of Python that wrote it down (a quarter of the time with 16 members).
     with torch.device(device), in_words():  # what `loss` creates lies beside the parameters
         arguments = (groups[0].parameters, groups[0].buffers, part(groups[0]))
-        with _NoneRandom():
+        with _NoneRandom():  # type: ignore[no-untyped-call]
             gradients = traced(gradients, arguments)
         constrained = traced(constrained, arguments) if constrained else None
 
