@@ -170,7 +170,7 @@ class Reader:
     def _slopes(self, x: Tensor, ask: Callable[..., Any]) -> tuple[Tensor, Tensor, bool]:
         """Of each logit its slope [l, v], and [l, 3]: call, column, token; is the loss finite?"""
         heads, made = self._heard(x, ask)
-        slopes, seen = heads.read(_slope)
+        slopes, seen = heads.read("grad")
         finite = made is None or bool(made.isfinite().all())
         if finite and not bool(slopes.any()):
             raise NothingAskedError("the loss has no slope at the logits: is something detached?")
@@ -190,7 +190,7 @@ class Reader:
                 moved = near if amount is None else [amount * way for way in start]
                 heads, made = self._heard(sheet.texts[0], ask, moved)
                 start = start or [_way(leaf) for leaf in heads.leaves]
-                logits, slopes = (heads.read(of)[0][sheet.kept] for of in (_value, _slope))
+                logits, slopes = (heads.read(of)[0][sheet.kept] for of in ("data", "grad"))
                 found.append((logits, slopes, None if made is None else float(made.detach().sum())))
         return found
 
@@ -355,13 +355,15 @@ class _Heads(TorchFunctionMode):
             for p, data, grad in held:
                 p.data, p.grad = data, grad
 
-    def read(self, of: Callable[[Tensor], Tensor]) -> tuple[Tensor, Tensor]:
+    def read(self, of: str) -> tuple[Tensor, Tensor]:
         """Slopes [l, v], or values, and of each logit the row of a call, column and token there."""
         slopes, seen, rows = [], [], 0
         for call in self.calls:
             m, s = call.tokens.shape
             pairs = [*zip(call.leaves, call.places, strict=True)]
-            pairs = [(of(leaf).float(), found) for leaf, found in pairs if leaf.grad is not None]
+            pairs = [
+                (getattr(leaf, of).float(), found) for leaf, found in pairs if leaf.grad is not None
+            ]
             parts, places = [part for part, _ in pairs], [p for _, p in pairs if p is not None]
             if not parts:
                 continue
@@ -389,19 +391,10 @@ class _Heads(TorchFunctionMode):
         return torch.cat(slopes), torch.cat(seen)
 
 
-def _slope(leaf: Tensor) -> Tensor:
-    assert leaf.grad is not None
-    return leaf.grad
-
-
 def _way(leaf: Tensor) -> Tensor:
     """Down the slope of each logit, by one where it is steepest."""
     down = torch.zeros_like(leaf) if leaf.grad is None else -leaf.grad
     return (down / down.abs().amax(-1, keepdim=True).clamp(min=1e-30)).detach()
-
-
-def _value(leaf: Tensor) -> Tensor:
-    return leaf.detach()
 
 
 def _where(seen: Tensor, flat: Tensor, shape: torch.Size, given: bool) -> Tensor:
