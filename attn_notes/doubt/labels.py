@@ -356,7 +356,7 @@ class _Heads(TorchFunctionMode):
                 p.data, p.grad = data, grad
 
     def read(self, of: str) -> tuple[Tensor, Tensor]:
-        """Slopes [l, v], or values, and of each logit the row of a call, column and token there."""
+        """Each `grad` or `data` [l, v], and of each logit row of a call, column and token there."""
         slopes, seen, rows = [], [], 0
         for call in self.calls:
             m, s = call.tokens.shape
