@@ -157,6 +157,18 @@ def focal(logits: Tensor, x: Tensor) -> Tensor:
     return ((1 - (-loss).exp()) ** 2 * loss).mean()
 
 
+def taught(last: float) -> Loss:
+    """Half of each label by a teacher at a temperature; the last row weighs so much."""
+    table = torch.randn(V, V, generator=Generator().manual_seed(4))
+
+    def half(logits: Tensor, x: Tensor) -> Tensor:
+        y = (table[x[:, :-1].clamp(min=0)].softmax(-1) + F.one_hot(x[:, 1:].clamp(min=0), V)) / 2
+        each = -(y * logits[:, :-1].log_softmax(-1)).sum((1, 2))
+        return (each * torch.tensor([1.0, 1.0, 1.0, last])[: len(x)]).mean()
+
+    return half
+
+
 def by_place(logits: Tensor, x: Tensor) -> Tensor:
     """Later tokens weigh more."""
     return (losses(logits, x) * torch.arange(1.0, x.shape[1])).mean()
@@ -212,6 +224,13 @@ def outside(model: Any, x: Tensor) -> Tensor:
     return F.cross_entropy(model(x[:, :-1]).mT, x[:, 1:])
 
 
+def picked(model: Any, x: Tensor) -> Tensor:
+    """The head is asked where something is to be said alone."""
+    counted = ANSWERS[:, 1:]
+    states = model.cell(model.embed(x))[0][:, :-1]
+    return F.cross_entropy(model.head(states[counted]), x[:, 1:][counted])
+
+
 Case = tuple[str, tuple[Callable[..., Any], dict[str, Any]], str, bool]
 IN_MODEL: dict[str, Any] = {"model": Model()}
 
@@ -249,6 +268,7 @@ CASES: tuple[Case, ...] = (
         "#",
         True,
     ),
+    ("a softmax of divided logits", (squeezed(lambda z: (z / 3).softmax(-1)), {}), "#", True),
     ("a sigmoid before it", (squeezed(torch.sigmoid), {}), "#", True),
     (
         "no softmax at all",
@@ -256,6 +276,7 @@ CASES: tuple[Case, ...] = (
         "#",
         True,
     ),
+    ("a row of soft labels that weighs more", (taught(2.0), {}), "#", True),
     ("a sign", (lambda z, x: -plain(z, x), {}), "#", True),
     ("shifted twice, beside unlikelihood", (unlikely(twice), {}), "#", True),
     ("not shifted, beside unlikelihood", (unlikely(own), {}), "#", True),
@@ -298,7 +319,9 @@ CASES: tuple[Case, ...] = (
     ("capped by a sigmoid", (squeezed(lambda z: 30 * (z / 7.5).sigmoid()), {}), "", False),
     ("by squares", (brier, {}), "", False),
     ("focal", (focal, {}), "", False),
+    ("half by a teacher", (taught(1.0), {}), "", False),
     ("by the model", (inside, IN_MODEL), "", False),
+    ("of the states that count alone", (picked, IN_MODEL | {"weights": ANSWERS}), "", False),
     ("of the model's logits", (outside, IN_MODEL), "", False),
     ("by a head that is tied", (inside, {"model": Model(tied=True)}), "", False),
 )

@@ -100,7 +100,8 @@ def causal(
             the sizes of the pieces to read, `tokens.split(sizes, 1)`, they are chosen here.
         reach: how many tokens a logit may read, its own included, if the model has a window. What
             lies farther back must not be read, and the farthest must.
-        without: the names of what is not to be asked, as "prefix" of a model of one length.
+        without: the names of what is not to be asked, as "prefix" of a model of one length, or
+            "double" of one that knows no double precision.
         modes: of "eval" and "train".
         cuts: at which the text is changed; as many as there is time for if none are named.
         budget: seconds that all may take, about, once the model has been read for the first time.
@@ -126,7 +127,7 @@ def causal(
     for token in (*special, *also):
         allowed.whole(0, vocabulary - 1, special=token)
     for name in without:
-        allowed.one_of(("suffix", "each", "neighbours", *REST), without=name)
+        allowed.one_of(("suffix", "each", "neighbours", "double", *REST), without=name)
     if reach is not None:
         allowed.whole(reach=reach)
     ask = call or (lambda model, tokens: model(tokens))
@@ -149,8 +150,7 @@ def causal(
     how = partial(how, head=head)
     why = _undoubled(how, case)
     notes += [f"in the place of {vocabulary:,} logits, {MIXED} mixtures of them"] if head else []
-    notes += [f"not asked in double, so that small leaks may be missed: {why}"] if why else []
-    asking = _Asking(case, how, not why, own, without, notes, movable(partial(ask, model)))
+    asking = _Asking(case, how, why, own, without, notes, movable(partial(ask, model)))
     return asking.report([*dict.fromkeys(modes)], time.perf_counter() + budget)
 
 
@@ -160,12 +160,14 @@ class _Asking:
 
     case: Case
     how: Callable[..., Any]
-    judge: bool
+    undoubled: str  # why it cannot be asked in double; empty if it can
     own: str
     without: Sequence[str]
     notes: list[str]
     movable: bool
     took: float = 0.0  # seconds a row
+
+    judge = property(lambda self: not self.undoubled)  # whether it is double precision
 
     def report(self, modes: Sequence[str], until: float) -> Report:
         """Ask them all, first of each mode what is asked in it, then what is asked once."""
@@ -180,6 +182,10 @@ class _Asking:
             return now + max(0.0, until - now) * part
 
         answers: list[Answer] = []
+        if self.undoubled:
+            said = f"{REFUSED}, so that small leaks may be missed: {self.undoubled}"
+            needed = "double" not in self.without
+            answers.append(Answer("double", "not asked", found=said, needed=needed))
         alone: dict[str, bool] = {}  # in which modes a row is asked alone
         for mode, wide in kinds:
             end = share()
@@ -221,10 +227,10 @@ class _Asking:
             rest = 2 * len(self.case.x) * self.took
             return Answer(name, "not asked", found=SPENT, needed=True, rest=rest)
         work = partial(self._once, name, check, kind)
-        first = work(now + max(0.0, until - now) / 2, False)
+        first = work(now + max(0.0, until - now) / 2, None)
         if not self.movable or first.verdict != "ok":
             return first
-        second = work(until, True)
+        second = work(until, first)
         rows, seconds = first.rows + second.rows, first.seconds + second.seconds
         if second.bad or second.verdict == "warning":
             return replace(second, rows=rows, seconds=seconds)
@@ -234,6 +240,7 @@ class _Asking:
             second = replace(first, rest=0.0)
         return replace(
             first,
+            found="",  # what is so as it is alone
             above=max(first.above, second.above),
             left_out=", ".join(dict.fromkeys(filter(None, left))),
             needed=first.needed or second.needed,
@@ -243,10 +250,10 @@ class _Asking:
         )
 
     def _once(
-        self, name: str, check: Check, kind: dict[str, Any], until: float, little: bool
+        self, name: str, check: Check, kind: dict[str, Any], until: float, before: Answer | None
     ) -> Answer:
-        """An answer with what it cost, whatever raises."""
-        start, subject = time.perf_counter(), None
+        """An answer with what it cost, whatever raises; with parameters moved, if one is before."""
+        start, subject, little = time.perf_counter(), None, before is not None
         found = Answer("", "not asked", needed=True)
         try:
             with self.how(**kind, little=little) as subject:
@@ -259,7 +266,8 @@ class _Asking:
         found = replace(found, check=name, seconds=time.perf_counter() - start)
         if subject is None:
             return found
-        if little and (found.bad or found.verdict == "warning"):
+        only = before is not None and found.found != before.found
+        if only and (found.bad or found.verdict == "warning"):
             zeros = [f"`{each}`" for each in subject.zeros or ()][:3]
             why = f": {', '.join(zeros)} {'start' if zeros[1:] else 'starts'} at zero" * bool(zeros)
             found = replace(found, found=f"{found.found}, {ALONE}{why}")

@@ -465,7 +465,7 @@ def reach(ask: Subject, case: Case, until: float) -> Answer:
         if time.perf_counter() > until:
             break
     found = _unless_cut(ask, t - 1 - done, t - 1, "places", start)
-    if read or found.needed or not ask.last:
+    if read or found.needed:
         return found
     said = f"no position reads the one {case.reach - 1} before it, which is within its reach"
-    return Answer("", "wrong", found=said)
+    return replace(found, verdict="wrong" if ask.last else "ok", found=said)

@@ -8,7 +8,7 @@ token of the same place is that place's.
 """
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
@@ -23,6 +23,7 @@ from torch.utils._pytree import tree_leaves
 from attn_notes.analysis.asking import roots, unchanged
 
 NEAR = 1e-3  # how far logits are from zero, and so from being alike
+MOST = 2**27  # slopes that are held at once
 LEAST = 0.01  # of the largest weight: what is smaller is taken for none
 DRAWS, MORE = 9, 64  # texts whose tokens all differ, and of a vocabulary that is too small for it
 LOW = 0.2  # of the draws may be without it: a token that a loss passes over is drawn as well
@@ -31,6 +32,9 @@ SOFT = 1e-3  # of the largest weight: no more are entries apart that are no labe
 MOST_HEAD = 8192  # tokens for which a head may be replaced by the identity
 HEADS = {"linear", "matmul", "mm", "bmm", "addmm", "baddbmm", "einsum", "tensordot", "embedding"}
 """What logits are made by."""
+MOVING = {"__getitem__", "view", "reshape", "flatten", "transpose", "permute", "split", "chunk"}
+MOVING |= {"index_select", "narrow", "swapaxes", "movedim", "unbind", "unflatten"}
+"""What takes some of all states, or puts them in another form."""
 UNSEEN = (
     "the loss hangs on no logits that were seen: does it make them itself? Then ask it of logits, "
     "its head being torch.eye(vocabulary)"
@@ -88,12 +92,18 @@ class Reader:
         return (x < 0) | torch.isin(x, special)
 
     def __call__(self, x: Int[Tensor, "n t"]) -> Sheet:
-        """Draw texts of the form of x and read each.
+        """Draw texts of the form of x and read each; more, if labels are soft.
 
         Raises:
             NothingAskedError: there is no slope, or it hangs on no token of the text.
         """
-        texts = self._texts(x)
+        sheet, few = self._read(x, DRAWS), MORE * x.numel() * self.vocabulary <= MOST
+        more = sheet.soft and few and len(sheet.texts) < MORE
+        return self._read(x, MORE) if more else sheet  # a teacher likes a token by chance
+
+    def _read(self, x: Int[Tensor, "n t"], draws: int) -> Sheet:
+        """What so many draws say, or more where tokens cannot all differ."""
+        texts = self._texts(x, draws)
         with unchanged(partial(_called, self.loss, self.model)) as ask:
             read = [self._slopes(text, ask) for text in texts]
         seen = torch.stack([call for _, call, _ in read])
@@ -120,7 +130,7 @@ class Reader:
         """Whether loss and slope are numbers, of one text of the form of x."""
         try:
             with unchanged(partial(_called, self.loss, self.model)) as ask:
-                slopes, _, fine = self._slopes(self._texts(x)[0], ask)
+                slopes, _, fine = self._slopes(self._texts(x, 1)[0], ask)
         except NothingAskedError:
             return True
         return fine and bool(slopes.isfinite().all())
@@ -139,7 +149,7 @@ class Reader:
         few = slopes[:, columns[:: max(1, len(columns) // FEW)]]
         return few.sort(1).values[:, int(share * (few.shape[1] - 1) + 0.5)]
 
-    def _texts(self, x: Tensor) -> Tensor:
+    def _texts(self, x: Tensor, draws: int) -> Tensor:
         """Draws of a text, its special tokens kept: [d, n, t]."""
         kept, free = self.kept(x), int((~self.kept(x)).sum())
         used = [k for k in x.unique().tolist() if k >= 0 and k not in self.special] or [0]
@@ -148,7 +158,7 @@ class Reader:
         pools = [used, *([k for k in span if k not in self.special] for span in spans)]
         pool = torch.tensor(next((pool for pool in pools if len(pool) >= free), pools[-1]))
         enough = len(pool) >= free and 2 * x.shape[1] <= self.vocabulary
-        texts = x.repeat(DRAWS if enough else MORE, 1, 1)
+        texts = x.repeat(draws if enough else MORE, 1, 1)
         for seed, text in enumerate(texts):
             g = Generator().manual_seed(seed)
             order = torch.randperm(len(pool), generator=g)[:free]
@@ -160,24 +170,32 @@ class Reader:
     def _slopes(self, x: Tensor, ask: Callable[..., Any]) -> tuple[Tensor, Tensor, bool]:
         """Of each logit its slope [l, v], and [l, 3]: call, column, token; is the loss finite?"""
         heads, made = self._heard(x, ask)
-        slopes, seen = heads.read(_slope)
+        slopes, seen = heads.read("grad")
         finite = made is None or bool(made.isfinite().all())
         if finite and not bool(slopes.any()):
             raise NothingAskedError("the loss has no slope at the logits: is something detached?")
         return slopes, seen, finite
 
-    def apart(self, sheet: Sheet, near: float) -> tuple[Tensor, Tensor, float | None]:
+    def apart(
+        self, sheet: Sheet, near: float, far: Sequence[float] = ()
+    ) -> list[tuple[Tensor, Tensor, float | None]]:
         """Logits so far from zero [l, v], their slopes [l, v] and the loss, if it is returned.
 
-        Of the first of the texts that a sheet was read off.
+        Of the first of the texts that a sheet was read off. Then the same of logits that are so
+        `far` down their slopes there, or up.
         """
+        found, start = [], list[Tensor]()
         with unchanged(partial(_called, self.loss, self.model)) as ask:
-            heads, made = self._heard(sheet.texts[0], ask, near)
-        logits, slopes = (heads.read(of)[0][sheet.kept] for of in (_value, _slope))
-        return logits, slopes, None if made is None else float(made.detach().sum())
+            for amount in (None, *far):
+                moved = near if amount is None else [amount * way for way in start]
+                heads, made = self._heard(sheet.texts[0], ask, moved)
+                start = start or [_way(leaf) for leaf in heads.leaves]
+                logits, slopes = (heads.read(of)[0][sheet.kept] for of in ("data", "grad"))
+                found.append((logits, slopes, None if made is None else float(made.detach().sum())))
+        return found
 
     def _heard(
-        self, x: Tensor, ask: Callable[..., Any], near: float = NEAR
+        self, x: Tensor, ask: Callable[..., Any], near: float | Sequence[Tensor] = NEAR
     ) -> tuple["_Heads", Tensor | None]:
         """The logits that the loss was asked of, with their slopes, and the loss."""
         heads = _Heads(self.vocabulary, x, near)
@@ -204,7 +222,7 @@ def _called(loss: Callable[..., Any], model: Any, first: Any, x: Tensor) -> Any:
 
 def number(made: Any) -> Tensor | None:
     """The loss in what a function returns: itself, its `loss`, or the first of a tuple."""
-    made = getattr(made, "loss", made)
+    made = made.get("loss") if isinstance(made, Mapping) else getattr(made, "loss", made)
     made = made[0] if isinstance(made, tuple | list) else made
     return made if isinstance(made, Tensor) else None
 
@@ -215,12 +233,43 @@ class _Call:
 
     tokens: Tensor
     leaves: list[Tensor] = field(default_factory=list)
+    places: list[Tensor | None] = field(default_factory=list)
+    begun: set[Any] = field(default_factory=set)  # modules that have read tokens
+
+    def of(self, states: Any) -> Tensor | None:
+        """Which of all tokens each of the states [..., d] is of: as followed, or by their form."""
+        if not isinstance(states, Tensor) or states.ndim < 2 or not states.is_floating_point():
+            return None
+        if (known := getattr(states, "_doubt_places", None)) is not None:
+            return known
+        m, s = self.tokens.shape
+        every = torch.arange(m * s, device=states.device)
+        if states.shape[:-1] == (s, m) != (m, s):
+            return every.view(m, s).mT
+        return every.view(states.shape[:-1]) if states.shape[:-1] in ((m, s), (m * s,)) else None
+
+    def follow(self, func: Any, args: Any, kwargs: Any, made: Any) -> None:
+        """Note the places of what is made of states: some of them, or each in another form."""
+        known = [(x, places) for x in tree_leaves(args) if (places := self.of(x)) is not None]
+        if not known:
+            return
+        x, places = known[0]
+        if getattr(func, "__name__", "") in MOVING and x is args[0]:
+            moved = func(places[..., None].expand(x.shape).contiguous(), *args[1:], **kwargs)
+            every = [at[..., 0] for at in tree_leaves(moved)]
+        elif all(places.equal(other) for _, other in known):
+            every = [places] * len(tree_leaves(made))
+        else:  # what has come of two places, as of a token's neighbour, is as its form has it
+            return
+        for one, at in zip(tree_leaves(made), every, strict=True):
+            if isinstance(one, Tensor) and one.shape[:-1] == at.shape and one.is_floating_point():
+                one._doubt_places = at  # type: ignore[attr-defined]
 
 
 class _Heads(TorchFunctionMode):
     """Puts leaves that a slope can be asked of where logits are made."""
 
-    def __init__(self, vocabulary: int, x: Tensor, near: float) -> None:
+    def __init__(self, vocabulary: int, x: Tensor, near: float | Sequence[Tensor]) -> None:
         super().__init__()
         self.vocabulary, self.x, self.near, self.calls = vocabulary, x, near, list[_Call]()
 
@@ -229,14 +278,25 @@ class _Heads(TorchFunctionMode):
         """All that were put."""
         return [leaf for call in self.calls for leaf in call.leaves]
 
-    def leaf(self, like: Tensor, shape: tuple[int, ...], dtype: torch.dtype) -> Tensor:
-        """Logits that are `near` zero; what is returned may be changed in place."""
-        g = Generator().manual_seed(len(self.leaves))
-        made = (self.near * torch.randn(shape, generator=g)).to(like.device, dtype).requires_grad_()
+    def leaf(
+        self, like: Tensor, shape: tuple[int, ...], dtype: torch.dtype, states: Sequence[Any] = ()
+    ) -> Tensor:
+        """Logits that are `near` zero, or as given; what is returned may be changed in place."""
+        count, near = len(self.leaves), self.near
+        g = Generator().manual_seed(count)
+        logits = near * torch.randn(shape, generator=g) if isinstance(near, float) else near[count]
+        made = logits.to(like.device, dtype).requires_grad_()
         if not self.calls:
             self.calls.append(_Call(self.x))
-        self.calls[-1].leaves.append(made)
-        return made + 0
+        call = self.calls[-1]
+        places = (call.of(each) for each in (*states, made))
+        at = next((p for p in places if p is not None and p.shape == shape[:-1]), None)
+        call.places.append(at)
+        call.leaves.append(made)
+        out = made + 0
+        if at is not None:
+            out._doubt_places = at  # type: ignore[attr-defined]
+        return out
 
     def __torch_function__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
@@ -244,24 +304,29 @@ class _Heads(TorchFunctionMode):
         name, kwargs = getattr(func, "__name__", "").strip("_"), kwargs or {}
         v = self.vocabulary
         if name == "linear_cross_entropy" and len(args[1]) == v <= MOST_HEAD:
-            states = self.leaf(args[0], (*args[0].shape[:-1], v), args[0].dtype)
+            states = self.leaf(args[0], (*args[0].shape[:-1], v), args[0].dtype, args[:1])
             return func(states, torch.eye(v).to(states), *args[2:], **kwargs)
         made = func(*args, **kwargs)
+        if self.calls:
+            self.calls[-1].follow(func, args, kwargs, made)
         table = name == "getitem" and isinstance(args[1], Tensor) and args[1].dtype != torch.bool
         if not (table or name.removeprefix("r") in HEADS) or not torch.is_grad_enabled():
             return made
         is_logits = made.ndim > 1 and made.shape[-1] == v and made.is_floating_point()
-        return self.leaf(made, made.shape, made.dtype) if is_logits else made
+        of = [made, *tree_leaves(args)]
+        return self.leaf(made, made.shape, made.dtype, of) if is_logits else made
 
-    def begin(self, *given: Any) -> None:
-        """Notes the tokens of a call, if there are any among what it is given."""
+    def begin(self, part: Any, *given: Any) -> None:
+        """Notes the tokens of a call, if there are any among what a part is given."""
         for x in tree_leaves(given):
             if isinstance(x, Tensor) and x.dtype == self.x.dtype and x.ndim == 2:
                 pairs, known = (v[:, :-1] * self.vocabulary + v[:, 1:] for v in (x, self.x))
                 if torch.isin(pairs, known).double().mean() > 0.5:  # and not places, or a mask
                     if not self.calls or self.calls[-1].leaves:
                         self.calls.append(_Call(x))
-                    self.calls[-1].tokens = x
+                    if part not in self.calls[-1].begun:  # else beside, for a later head
+                        self.calls[-1].tokens = x
+                        self.calls[-1].begun.add(part)
                     return
 
     @contextmanager
@@ -270,7 +335,7 @@ class _Heads(TorchFunctionMode):
         modules = {part for root in roots(model) for part in root.modules()}
         hooks = [
             part.register_forward_pre_hook(
-                lambda _, args, kwargs: self.begin(args, kwargs), with_kwargs=True
+                lambda part, args, kwargs: self.begin(part, args, kwargs), with_kwargs=True
             )
             for part in modules
         ]
@@ -279,7 +344,7 @@ class _Heads(TorchFunctionMode):
             p.data, p.grad = data * (NEAR if p.ndim > 1 else 1), None  # for what is made again
 
         def instead(*args: Any, **kwargs: Any) -> Any:
-            self.begin(args, kwargs)
+            self.begin(model, args, kwargs)
             return model(*args, **kwargs)
 
         try:
@@ -290,15 +355,22 @@ class _Heads(TorchFunctionMode):
             for p, data, grad in held:
                 p.data, p.grad = data, grad
 
-    def read(self, of: Callable[[Tensor], Tensor]) -> tuple[Tensor, Tensor]:
-        """Slopes [l, v], or values, and of each logit the row of a call, column and token there."""
+    def read(self, of: str) -> tuple[Tensor, Tensor]:
+        """Each `grad` or `data` [l, v], and of each logit row of a call, column and token there."""
         slopes, seen, rows = [], [], 0
         for call in self.calls:
             m, s = call.tokens.shape
-            parts = [of(leaf).float() for leaf in call.leaves if leaf.grad is not None]
+            pairs = [*zip(call.leaves, call.places, strict=True)]
+            pairs = [
+                (getattr(leaf, of).float(), found) for leaf, found in pairs if leaf.grad is not None
+            ]
+            parts, places = [part for part, _ in pairs], [p for _, p in pairs if p is not None]
             if not parts:
                 continue
-            if all(part.ndim == 3 and len(part) == m for part in parts):
+            if len(places) == len(parts):
+                steep = torch.cat([part.flatten(0, -2) for part in parts])[None]
+                place = torch.cat([found.flatten() for found in places])
+            elif all(part.ndim == 3 and len(part) == m for part in parts):
                 steep = torch.cat(parts, 1)
             elif len(parts) > 1 and all(part.ndim == 2 and len(part) == m for part in parts):
                 steep = torch.stack(parts, 1)  # token by token
@@ -307,24 +379,22 @@ class _Heads(TorchFunctionMode):
                 if len(steep) % m:
                     raise NothingAskedError(f"{len(steep)} logits belong to no {m} rows")
                 steep = steep.unflatten(0, (m, -1))
-            column = torch.arange(steep.shape[1], device=steep.device) % s
-            row = rows + torch.arange(m, device=steep.device)[:, None].expand(-1, len(column))
-            seen.append(torch.stack([row, column.expand(m, -1), call.tokens[:, column]], -1))
-            slopes.append(steep)
+            if len(places) < len(parts):
+                column = torch.arange(steep.shape[1], device=steep.device) % s
+                place = torch.arange(m, device=steep.device)[:, None] * s + column
+            place, token = place.flatten(), call.tokens.flatten()
+            seen.append(torch.stack([rows + place // s, place % s, token[place]], -1))
+            slopes.append(steep.flatten(0, 1))
             rows += m
         if not slopes:
             raise NothingAskedError(UNSEEN)
-        all_slopes, all_seen = ([one.flatten(0, 1) for one in every] for every in (slopes, seen))
-        return torch.cat(all_slopes), torch.cat(all_seen)
+        return torch.cat(slopes), torch.cat(seen)
 
 
-def _slope(leaf: Tensor) -> Tensor:
-    assert leaf.grad is not None
-    return leaf.grad
-
-
-def _value(leaf: Tensor) -> Tensor:
-    return leaf.detach()
+def _way(leaf: Tensor) -> Tensor:
+    """Down the slope of each logit, by one where it is steepest."""
+    down = torch.zeros_like(leaf) if leaf.grad is None else -leaf.grad
+    return (down / down.abs().amax(-1, keepdim=True).clamp(min=1e-30)).detach()
 
 
 def _where(seen: Tensor, flat: Tensor, shape: torch.Size, given: bool) -> Tensor:

@@ -11,15 +11,16 @@ from jaxtyping import Int
 from torch import Tensor
 
 from attn_notes import allowed
-from attn_notes.doubt.labels import LEAST, NothingAskedError, Reader, Sheet, number
+from attn_notes.doubt.labels import LEAST, NEAR, NothingAskedError, Reader, Sheet, number
 from attn_notes.doubt.reports import Answer, Report, unasked
-from attn_notes.doubt.squashed import SPREAD, squashed
+from attn_notes.doubt.squashed import BOUNDED, FAR, SPREAD, bounded, far_weights, squashed
 
 EQUAL = 0.03  # of a weight: half precision rounds by less
 NUMBERS = 2**22  # logits that are held at once
 ROWS = 8  # that are read, where there are more logits than that
 SHOWN = 3
 IGNORED = -100  # what torch's losses pass over
+ENDS = ("logit", "row", "place", "to_row", "to")  # of an arrow
 Meant = Tensor | Callable[[Tensor], Tensor]
 
 
@@ -144,7 +145,8 @@ class _Asked:
 
     Attributes:
         sheet: what it was read off.
-        row, place: of the token that the logit of each arrow has read, [a].
+        logit: of each arrow [a].
+        row, place: of the token that it has read, [a].
         to_row, to: of the token that it answers for, [a].
         weights: in each draw [d, a].
         meant: what that token is meant to weigh, in each draw [d, a].
@@ -153,6 +155,7 @@ class _Asked:
     """
 
     sheet: Sheet
+    logit: Tensor
     row: Tensor
     place: Tensor
     to_row: Tensor
@@ -164,9 +167,27 @@ class _Asked:
 
     def only(self, kept: Tensor) -> "_Asked":
         """These arrows alone [a]."""
-        ends = {name: getattr(self, name)[kept] for name in ("row", "place", "to_row", "to")}
+        ends = {name: getattr(self, name)[kept] for name in ENDS}
         drawn = {name: getattr(self, name)[:, kept] for name in ("weights", "meant", "against")}
         return replace(self, **ends, **drawn, beside=int((~kept).sum()))
+
+    def together(self) -> "_Asked":
+        """Arrows of one place to one token as one: of several heads, as of early exits."""
+        ends = torch.stack([getattr(self, name) for name in ENDS[1:]], 1)
+        each, same = ends.unique(dim=0, return_inverse=True)
+        order = torch.arange(len(ends), device=same.device)
+        first = order.new_full((len(each),), len(ends)).scatter_reduce(0, same, order, "amin")
+
+        def total(x: Tensor) -> Tensor:
+            return x.new_zeros(len(x), len(each)).index_add(1, same, x)[:, same]
+
+        found = replace(self, weights=total(self.weights), against=total(self.against))
+        return replace(found.only(first[same] == order), beside=self.beside)
+
+    def weighing(self, weights: Tensor) -> "_Asked":
+        """The same, where each arrow is known to weigh so much in the first text [a]."""
+        alone = torch.zeros_like(self.against[:1])
+        return replace(self, weights=weights.double()[None], meant=self.meant[:1], against=alone)
 
     @property
     def readable(self) -> bool:
@@ -252,14 +273,15 @@ class _Case:
         weights = sheet.weights[:, logit, label]
         pushed = (sheet.own < 0) & has_label[:, None]
         against = (sheet.weights * pushed).sum(-1)[:, logit]
-        found = _Asked(sheet, row, place, label // t, label % t, weights, meant, against)
+        found = _Asked(sheet, logit, row, place, label // t, label % t, weights, meant, against)
         if self.read.model is None:  # logits that are given are of one head
             return found
-        return found.only(~self._of_further_heads(found, logit, label))
+        return found.only(~self._of_further_heads(found, label)).together()
 
-    def _of_further_heads(self, found: _Asked, logit: Tensor, label: Tensor) -> Tensor:
+    def _of_further_heads(self, found: _Asked, label: Tensor) -> Tensor:
         """Which arrows are of heads that predict later tokens, which others predict as next."""
-        inside, offset = found.row == found.to_row, found.to - found.place
+        logit, inside = found.logit, found.row == found.to_row
+        offset = found.to - found.place
         following, farther = inside & (offset == self.ahead), inside & (offset > self.ahead)
         own = torch.isin(logit, logit[following])
         beside = ~own & torch.isin(label, label[following])
@@ -294,12 +316,16 @@ class _Case:
             return Answer("softmax", "not asked", found="no logit has one label and no other")
         place = sheet.own[alone].argmax(1)
         try:
-            logits, slopes, loss = self.read.apart(sheet, SPREAD)
-            if loss is None:
+            ((logits, slopes, loss),) = self.read.apart(sheet, SPREAD)
+            ends = [end for *_, end in self.read.apart(sheet, NEAR, FAR) if end is not None]
+            if loss is None or not ends:
                 return Answer("softmax", "not asked", found="the loss returns no number")
             labels = sheet.texts[0].flatten()[place]
             weights = sheet.weights[0, alone, place]
             verdict, said = squashed(logits[alone], slopes[alone], labels, weights, loss)
+            most = bounded(ends, self.read.vocabulary)
+            if verdict == "ok" and most < 1:
+                verdict, said = "wrong", BOUNDED.format(most)
         except Exception as error:
             return unasked("softmax", error)
         return Answer("softmax", verdict, found=said)
@@ -385,9 +411,15 @@ class _Case:
         return Answer("counted", verdict, found=said + _named(missing))
 
     def _weights(self, asked: _Asked) -> Answer:
+        if asked.spread > EQUAL:  # near zero: from end to end they may be alike
+            read = self.read.apart(asked.sheet, NEAR, FAR)
+            weights = far_weights([slopes[asked.logit] for _, slopes, _ in read])
+            far = asked if weights is None else asked.weighing(weights)
+            if weights is None and asked.sheet.soft:
+                said = "labels are soft, or others have a part"
+                return Answer("weights", "not asked", found=said, needed=True)
+            asked = far if asked.sheet.soft or far.spread <= EQUAL else asked
         spread = asked.spread
-        if spread > EQUAL and asked.sheet.soft:
-            return Answer("weights", "not asked", found="labels are soft, or others have a part")
         if spread <= EQUAL:
             each = asked.weights.median(0).values
             said = f"all alike, {float(each.median()):.3g} each, {float(each.sum()):.3g} together"
@@ -411,7 +443,7 @@ class _Case:
             why = "no `pad` was given"
         short = x.clone()
         short[0, x.shape[1] // 2 :] = filler
-        if plain.spread > EQUAL:
+        if plain.spread > EQUAL and self._weights(plain).verdict != "ok":
             yield Answer("short", "not asked", found="weights are uneven already")
         elif len(lengths) == 1 and not why:
             try:

@@ -5,7 +5,7 @@ its value. A softmax of log-probabilities, a cap or a temperature are others: no
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import torch
 from jaxtyping import Float, Int
@@ -16,11 +16,18 @@ from attn_notes import allowed
 
 SPREAD = 0.5  # of the logits that are asked: labels differ in their probabilities then
 FIT = 0.05  # of a slope, as half precision rounds
+FAR = (100.0, 200.0, -100.0)  # down the slope, where labels are all but sure, and up
+FEW = 0.6  # of a probability: a softmax of what is squashed gives none of three tokens more
+GAIN = 0.4  # nats that a label gains at least by its logit, if it has a softmax
 ALIKE = 0.1  # by so little weights differ from those of logits that are as good as alike
 VALUE = 0.25  # of the loss: labels may be smoothed, and logits kept small beside
 
 TWICE = "{} goes over the logits before the softmax of the loss: is it taken twice? No token can "
 TWICE += "get more than {:.2g} then"
+
+
+BOUNDED = "however far its logit is, a label gets about {:.2g}: does a softmax or a sigmoid go "
+BOUNDED += "over the logits before the softmax of the loss?"
 
 
 def _of(scores: Tensor, labels: Tensor) -> Tensor:
@@ -80,3 +87,30 @@ def squashed(
         if bool((fits & alike).all()) and abs(loss - total) <= VALUE * abs(total):
             return verdict, words.format(math.e / (math.e + logits.shape[1] - 1))
     return "ok", "neither a softmax nor a sigmoid goes before that of the loss"
+
+
+def bounded(losses: Sequence[float], vocabulary: int) -> float:
+    """The most that a loss gives a label, however far its logit is; 1 where nothing bounds it.
+
+    Off its value for logits that are as good as alike, and `FAR` away. Whatever they are divided
+    by before, a softmax of probabilities is as good as uniform.
+    """
+    alike, right, further, wrong = losses
+    still = abs(further - right) <= FIT * alike and wrong <= 2 * alike
+    share = right / alike * math.log(vocabulary) if alike > 0 and still else 0.0
+    most = math.exp(-share)
+    return most if math.exp(GAIN) / vocabulary < most < FEW else 1.0
+
+
+def far_weights(read: Sequence[Float[Tensor, "a v"]]) -> Float[Tensor, " a"] | None:
+    """What each logit weighs, whatever its labels are: a softmax has moved from end to end.
+
+    Slopes w·(p − y) of two distributions p that share no token are as far apart as w is. They are
+    of logits as good as alike, and `FAR` away; None where they do not stand still at an end, or are
+    flatter there than between.
+    """
+    alike, right, further, wrong = read
+    weights, more = ((right - end).abs().sum(-1) / 2 for end in (wrong, further))
+    least = alike.abs().sum(-1) / 2
+    fine = (more <= FIT * weights) & (weights >= (1 - FIT) * least)
+    return weights if bool(fine.all() and weights.any()) else None

@@ -26,6 +26,7 @@ LARGE = 2000  # from so many tokens on, mixtures of logits are asked in the plac
 MIXED = 61  # a width that no state has, so that it tells them
 LITTLE = 0.02  # of a parameter's spread: how far it is moved, so that a zero no longer hides
 REPEATS = 5  # that a move has to stand
+NO_GATE = ("bias", "running_mean")  # what is zero at first and hides nothing
 
 
 def logits(made: Any, tokens: Tensor, vocabulary: int | None = None) -> Tensor:
@@ -233,15 +234,16 @@ def asked(
 def stirred(model: Any) -> Iterator[list[str] | None]:
     """Each parameter that is trained, moved a little, as training would: by `LITTLE`.
 
-    A layer that starts at zero hides what lies behind it. What training leaves alone stays: what is
-    frozen, the row of padding, what has a hook on its gradient.
+    A layer that starts at zero hides what lies behind it, and so does a gate that a schedule opens,
+    a buffer that is all zero. What training leaves alone stays: what is frozen, the row of padding,
+    what has a hook on its gradient.
 
     Returns: the names of those that are zero, but for biases; None if nothing is trained.
     """
     kept, g = dict[Tensor, tuple[str, Tensor]](), Generator().manual_seed(0)
     try:
         for name, part, own in _parameters(model):
-            if own in kept or not own.requires_grad or own._backward_hooks:
+            if own in kept:
                 continue
             kept[own] = name, own.data
             off = torch.randn(own.shape, generator=g, dtype=torch.float64)
@@ -251,7 +253,7 @@ def stirred(model: Any) -> Iterator[list[str] | None]:
             if getattr(part, "padding_idx", None) is not None:
                 off[part.padding_idx] = 0
             own.data = own.data + LITTLE * off.to(own.dtype)
-        zeros = [n for n, data in kept.values() if not n.endswith("bias") and not bool(data.any())]
+        zeros = [n for n, data in kept.values() if not n.endswith(NO_GATE) and not bool(data.any())]
         yield zeros if kept else None
     finally:
         for own, (_, data) in kept.items():
@@ -260,19 +262,27 @@ def stirred(model: Any) -> Iterator[list[str] | None]:
 
 def movable(model: Any) -> bool:
     """Whether there is anything for `stirred` to move."""
-    return any(own.requires_grad for _, _, own in _parameters(model))
+    return any(True for _ in _parameters(model))
 
 
 def _parameters(model: Any) -> Iterator[tuple[str, Any, Tensor]]:
-    """Name, owner and tensor of each parameter, and of tensors that a function holds itself."""
+    """Name, owner and tensor of what `stirred` moves, and of tensors that a function holds."""
     for top in roots(model):
         for prefix, part in top.named_modules():
-            for name, own in part._parameters.items():
-                if own is not None:
+            for name, own in {**vars(part), **part._buffers, **part._parameters}.items():
+                if isinstance(own, Tensor) and _moves(own):
                     yield f"{prefix}.{name}".lstrip("."), part, own
     for one in held(model):
-        if isinstance(one, Tensor) and one.is_leaf and not isinstance(one, nn.Parameter):
+        if isinstance(one, Tensor) and not isinstance(one, nn.Parameter) and _moves(one):
             yield "a tensor", None, one
+
+
+def _moves(own: Tensor) -> bool:
+    """Whether it is trained; or no parameter, and all zero."""
+    if own.requires_grad:
+        return own.is_leaf and not own._backward_hooks
+    kept = own.is_floating_point() and not isinstance(own, nn.Parameter)
+    return kept and own.numel() > 0 and not bool(own.any())
 
 
 @contextmanager

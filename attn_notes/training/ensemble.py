@@ -19,8 +19,10 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.func import grad_and_value, stack_module_state, vmap
 from torch.fx import GraphModule
 from torch.fx.experimental.proxy_tensor import make_fx
+from torch.nn.parameter import is_lazy
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LambdaLR
+from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves, tree_map
 
 from attn_notes import allowed
@@ -92,10 +94,15 @@ class Run:
 
 def _settings(model: nn.Module) -> list[Any]:
     """What a model is besides its tensors: classes and public attributes, module by module."""
-    return [
-        (name, type(module), {k: v for k, v in vars(module).items() if not k.startswith("_")})
+    return [  # a class by its name: torch makes one anew for each module that it parametrises
+        (name, type(module).__module__, type(module).__qualname__, public)
         for name, module in model.named_modules()
+        for public in [{k: v for k, v in vars(module).items() if _told(k, v)}]
     ]
+
+
+def _told(name: str, value: Any) -> bool:
+    return not (name.startswith("_") or isinstance(value, Tensor))
 
 
 def _trained(model: nn.Module) -> list[str]:
@@ -104,6 +111,8 @@ def _trained(model: nn.Module) -> list[str]:
 
 
 def _check_alike(models: Sequence[nn.Module]) -> None:
+    if lazy := [n for n, p in models[0].named_parameters() if is_lazy(p)]:
+        raise ValueError(f"`{lazy[0]}` has no shape yet: call each model once on a batch before")
     first = _settings(models[0])
     for i, model in enumerate(models):
         if _settings(model) != first:
@@ -177,14 +186,15 @@ def traced(function: Callable[..., Any], arguments: tuple[Any, ...], **options: 
         return make_fx(function, **options)(*arguments)
 
 
-def _refuse_random(graph: GraphModule) -> None:
+class _NoneRandom(TorchDispatchMode):
     """Random numbers of torch's own would hang on a member's company, and on what ran before."""
-    for node in graph.graph.nodes:
-        if torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ()):
-            raise ValueError(
-                f"what is trained draws random numbers ({node.target}): without dropout, by eval() "
-                "or a rate of 0, or draw them in `data`, with each member's own generator"
-            )
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        if torch.Tag.nondeterministic_seeded in func.tags:
+            raise RuntimeError(f"random operation: {func}")
+        return func(*args, **(kwargs or {}))
 
 
 class _Group:
@@ -331,8 +341,8 @@ def train(
     # for the layers of Python that wrote it down (a quarter of the time with 16 members).
     with torch.device(device), in_words():  # what `loss` creates lies beside the parameters
         arguments = (groups[0].parameters, groups[0].buffers, part(groups[0]))
-        gradients = traced(gradients, arguments)
-        _refuse_random(gradients)
+        with _NoneRandom():  # type: ignore[no-untyped-call]
+            gradients = traced(gradients, arguments)
         constrained = traced(constrained, arguments) if constrained else None
 
     probed: list[tuple[int, Tensors]] = []
@@ -341,7 +351,7 @@ def train(
     def record(step: int) -> None:
         if probe is None:
             return
-        with torch.device(device):
+        with torch.device(device), in_words():
             seen = vmap(lambda p, b: probe(_bind(template, p, b)))(parameters, fixed)
         probed.append((step, {name: value.cpu() for name, value in seen.items()}))
         if watch is not None:

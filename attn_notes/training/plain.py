@@ -27,6 +27,8 @@ REASONS = {
     r"\.item\(\)|control flow": READS,
     "boolean indexing|dynamic shape": "has a shape that hangs on numbers",
     "setup_context": "is an `autograd.Function` without `setup_context`",
+    "random operation": "draws random numbers (without dropout, by eval() or a rate of 0, or draw "
+    "them in `data`, with each member's own generator)",
     "Batching rule": "does what torch can do for one alone",
     r"backward\(\)": "calls `backward`, which is done for it",
     "to return|scalar tensor": "returns something else than one number",
@@ -57,11 +59,15 @@ class Stepwise(TorchFunctionMode):
             torch._C._set_mkldnn_enabled(fused)
 
 
+class OwnNumbersError(ValueError):
+    """A layer updates its own numbers, as BatchNorm does while it is trained."""
+
+
 def functional_call(model: nn.Module, tensors: Any, inputs: Any) -> Any:
     """`torch.func.functional_call`, attention in plain products: its kernel is marked as random.
 
     Raises:
-        ValueError: a layer updates its own numbers, as BatchNorm does while it is trained.
+        OwnNumbersError: a layer updates its own numbers.
     """
     try:
         with sdpa_kernel(SDPBackend.MATH), Stepwise():
@@ -72,7 +78,7 @@ def functional_call(model: nn.Module, tensors: Any, inputs: Any) -> Any:
         parts = model.named_modules()
         kept = [f"`{name}`" for name, part in parts if getattr(part, "track_running_stats", False)]
         who = ", ".join(kept) or "a layer"
-        raise ValueError(
+        raise OwnNumbersError(
             f"{who} updates numbers of its own while it trains, and buffers are read alone here: "
             "without, by eval() or track_running_stats=False"
         ) from error
@@ -83,6 +89,8 @@ def in_words() -> Iterator[None]:
     """What torch refuses of a loss that is traced for several at once is a ValueError in words."""
     try:
         yield
+    except OwnNumbersError as error:
+        raise ValueError(f"{error}. {raised(error.__traceback__)}") from error
     except RuntimeError as error:
         why = next((why for said, why in REASONS.items() if re.search(said, str(error))), "")
         if not why:

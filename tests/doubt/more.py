@@ -155,6 +155,19 @@ class Keeping(nn.Module):
         return mixed + self.table[:t, None] + self.count + len(self.seen)
 
 
+class Scheduled(nn.Module):
+    """A gate that a schedule opens, kept in a buffer."""
+
+    def __init__(self, ahead: bool) -> None:
+        super().__init__()
+        self.gate: Tensor
+        self.register_buffer("gate", torch.zeros(()))
+        self.ahead = ahead
+
+    def forward(self, h: Tensor) -> Tensor:
+        return h.cumsum(1) + self.gate * (h.flip(1) if self.ahead else h)
+
+
 class Looks(nn.Module):
     """One position looks for one token at a later one."""
 
@@ -203,6 +216,8 @@ MORE: dict[str, tuple[Callable[[], Any], bool]] = {
     "a softmax in float32": (lambda: Plain(InFloats()), False),
     "and a leak below it": (lambda: Plain(InFloats(1e-9)), True),
     "complex rotations": (lambda: Plain(rotating), False),
+    "a gate in a buffer": (lambda: Plain(Scheduled(False)), False),
+    "a gate in a buffer, and a leak": (lambda: Plain(Scheduled(True)), True),
     "what it keeps": (lambda: Plain(Keeping()), False),
     "the wrong way round": (lambda: Plain(flipped), True),
     "a slope at what comes": (lambda: Plain(lambda h: h + (h.flip(1) - h.flip(1).detach())), True),

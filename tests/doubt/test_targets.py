@@ -4,6 +4,7 @@ Bugs and honest doubles of `mislabelled` are asked about in `test_rest.py`, with
 """
 
 import math
+import re
 from collections.abc import Callable
 from functools import partial
 from typing import Any, cast
@@ -216,6 +217,61 @@ def test_a_softmax_before_a_loss_is_told_and_what_looks_like_it_is_not(v: int) -
         assert "softmax" not in [a.check for a in doubt.targets(loss, x, v).bad], loss
 
 
+@pytest.mark.parametrize("divided", [0.1, 0.7, 4.0])
+def test_a_softmax_of_divided_logits_is_told_by_what_a_token_can_get(divided: float) -> None:
+    for squash in (lambda z: z.softmax(-1), torch.sigmoid):
+        for smoothing in (0.0, 0.1):
+            loss = mislabelled.squeezed(
+                lambda z, f=squash: f(z / divided), label_smoothing=smoothing
+            )
+            report = doubt.targets(loss, TEXTS, V)
+            verdict, words = said(report)["softmax"]
+            assert verdict == "wrong" and words.startswith("however far its logit is, a"), words
+            assert 0.02 < float(words.split("about ")[1].split(":")[0]) < 0.05
+
+
+def table_of(x: Tensor) -> Tensor:
+    """What a teacher gives each token after the one at hand."""
+    table = 2 * torch.randn(V, V, generator=Generator().manual_seed(1))
+    return table[x[:, :-1].clamp(min=0)].softmax(-1)
+
+
+def softly(weights: Tensor, z_loss: float, logits: Tensor, x: Tensor) -> Tensor:
+    """Half of each label by a teacher; each row with a weight."""
+    y = (table_of(x) + F.one_hot(x[:, 1:].clamp(min=0), V)) / 2
+    each = -(y * logits[:, :-1].log_softmax(-1)).sum(-1)
+    kept = z_loss * logits.logsumexp(-1).square().mean()
+    return (weights[: len(x), None] * each).mean() + kept
+
+
+@pytest.mark.parametrize("z_loss", [0.0, 1e-4])
+def test_weights_of_soft_labels_and_of_rows_pushed_away_are_read(z_loss: float) -> None:
+    even, uneven = torch.ones(4), torch.tensor([1.0, 1.0, 1.0, 2.0])
+    right = doubt.targets(partial(softly, even, z_loss), TEXTS, V)
+    assert right.ok and said(right)["weights"][1].startswith("all alike")
+    report = doubt.targets(partial(softly, uneven, z_loss), TEXTS, V)
+    assert re.match("a token of row 0 weighs 0.02.*, of row 3 0.0[45]", said(report)["weights"][1])
+    assert [a.check for a in report.bad] == ["weights"]
+    meant = uneven[:, None].expand(TEXTS.shape)
+    assert doubt.targets(partial(softly, uneven, z_loss), TEXTS, V, weights=meant).ok
+    signs = torch.tensor([1.0, -1.0, 2.0, 1.0])[:, None]
+    for texts, v in ((TEXTS % 6 + 2, 8), (TEXTS, V)):
+        few = doubt.targets(lambda z, x: (signs * losses(z, x)).mean(), texts, v)
+        assert said(few)["weights"][1].startswith("a token of row 0 weighs 0.025, of row 2 0.05")
+
+
+def test_weights_that_cannot_be_read_are_asked_for() -> None:
+    """A weight that falls with the label's probability, and labels that are soft beside."""
+
+    def faded(logits: Tensor, x: Tensor) -> Tensor:
+        by = (logits[:, :-1].softmax(-1) * table_of(x)).sum(-1)
+        return -(by + logits[:, :-1].softmax(-1).gather(-1, x[:, 1:, None])[..., 0]).mean()
+
+    report = doubt.targets(faded, TEXTS, V)
+    assert said(report)["weights"] == ("not asked", "labels are soft, or others have a part")
+    assert not report.ok and not report.bad
+
+
 def test_a_softmax_that_is_missing_is_told_and_a_logarithm_asked_for() -> None:
     bare = lambda z, x: F.nll_loss(z[:, :-1].flatten(0, 1), x[:, 1:].flatten())  # noqa: E731
     verdict, words = said(doubt.targets(bare, TEXTS, V))["softmax"]
@@ -414,6 +470,73 @@ def test_a_model_is_heard_wherever_its_logits_are_made(way: str) -> None:
     assert model.embed.weight.grad is None
     off = doubt.targets(lambda m, x: m(x), TEXTS, V, model=Written(way, 2))
     assert off.bad[0].found.endswith("shifted twice?")
+
+
+class States(nn.Module):
+    """What makes states, and a head that is called apart."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.embed, self.cell = nn.Embedding(V, 8), nn.GRU(8, 8, batch_first=True)
+        self.later, self.norm = nn.GRU(16, 8, batch_first=True), nn.LayerNorm(8)
+        self.head = nn.Linear(8, V)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.cell(self.embed(x))[0]
+
+    def asked(self, h: Tensor, y: Tensor) -> Tensor:
+        return F.cross_entropy(self.head(self.norm(h)).flatten(0, -2), y.flatten())
+
+
+def by_mask(m: States, x: Tensor, ahead: int) -> Tensor:
+    counted = x[:, ahead:] != PAD
+    return m.asked(m(x)[:, :-ahead][counted], x[:, ahead:][counted])
+
+
+def by_number(m: States, x: Tensor, ahead: int) -> Tensor:
+    counted = (x[:, ahead:] != PAD).flatten().nonzero()[:, 0]
+    logits = m.head(m(x)[:, :-ahead].reshape(-1, 8))
+    return F.cross_entropy(logits[counted], x[:, ahead:].reshape(-1)[counted])
+
+
+def unpadded(m: States, x: Tensor, ahead: int) -> Tensor:
+    y = F.pad(x[:, ahead:], (0, ahead), value=PAD)[x != PAD]
+    return F.cross_entropy(m.head(m(x)[x != PAD]), y.masked_fill(y == PAD, -100))
+
+
+def time_first(m: States, x: Tensor, ahead: int) -> Tensor:
+    y = x.T[ahead:].masked_fill(x.T[ahead:] == PAD, -100)
+    return m.asked(m(x).transpose(0, 1)[:-ahead], y)
+
+
+def the_last(m: States, x: Tensor, ahead: int) -> Tensor:
+    y = x[:, 4 + ahead :].masked_fill(x[:, 4 + ahead :] == PAD, -100)
+    return m.asked(m(x)[:, 4:-ahead], y)
+
+
+def exits(m: States, x: Tensor, ahead: int) -> dict[str, Tensor]:
+    """An early one too, as of layers that may be left."""
+    y = x[:, ahead:].masked_fill(x[:, ahead:] == PAD, -100)
+    return {"loss": by_mask(m, x, ahead) + 0.3 * m.asked(m.embed(x)[:, :-ahead], y)}
+
+
+def of_two(m: States, x: Tensor, ahead: int) -> Tensor:
+    """A later head, which is given the next token, predicts the one after it (DeepSeek-V3)."""
+    h = m(x)
+    late = m.later(torch.cat([h[:, :-1], m.embed(x[:, 1:])], -1))[0]
+    y = x.masked_fill(x == PAD, -100)
+    return m.asked(h[:, :-ahead], y[:, ahead:]) + 0.3 * m.asked(late[:, :-ahead], y[:, 1 + ahead :])
+
+
+@pytest.mark.parametrize(
+    "loss", [by_mask, by_number, unpadded, time_first, the_last, exits, of_two]
+)
+def test_a_state_is_followed_to_its_place(loss: Callable[..., Any]) -> None:
+    asked = {"model": States(), "pad": PAD}
+    report = doubt.targets(partial(loss, ahead=1), PADDED, V, **asked)
+    assert report.ok and not report.warnings, report
+    report = doubt.targets(partial(loss, ahead=2), PADDED, V, **asked)
+    assert report.bad[0].found.endswith("the token after the next: are labels shifted twice?")
 
 
 @pytest.mark.skipif(

@@ -203,6 +203,12 @@ def test_what_cannot_be_trained_together_is_refused() -> None:
         ([*sorters((1,)), *sorters((1,), temperature=2.0)], {}, "model 1 has other settings"),
         ([frozen, *sorters((2,))], {}, "model 1 trains others"),
         ([bare], {}, "these have none"),
+        ([nn.LazyLinear(4)], {}, "`weight` has no shape yet: call each model once"),
+        (
+            [nn.Linear(7, 4)],
+            {"loss": total, "data": torch.ones(2, 7), "probe": lambda _: {"x": torch.rand(1)}},
+            "what is trained draws random",
+        ),
         ([Tied(2)], {"loss": of_both, **shapes}, "batches must keep their shapes"),
         *(
             ([dropping], {"loss": total, "data": torch.ones(2, 7), "optimizer": of}, "draws random")

@@ -1,5 +1,7 @@
 """torch's own layers train in company as they do alone; what cannot is refused in words."""
 
+import re
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -7,6 +9,7 @@ import pytest
 import torch
 from torch import Generator, Tensor, nn
 from torch.nn import functional as F
+from torch.nn.utils.parametrizations import spectral_norm
 from torch.testing import assert_close
 
 from attn_notes.training.ensemble import train
@@ -103,11 +106,25 @@ def test_matrices_by_one_optimiser_and_the_rest_by_another(of: Any) -> None:
         assert_close(parameter, other, rtol=0, atol=1e-9)
 
 
-def test_a_layer_that_keeps_count_is_named() -> None:
-    layer = partial(nn.Sequential, nn.Linear(8, 8), nn.BatchNorm1d(5))
-    with pytest.raises(ValueError, match="`1` updates numbers of its own while it trains"):
+@pytest.mark.parametrize(
+    ("part", "why"),
+    [
+        (lambda: nn.BatchNorm1d(5), "`1` updates numbers of its own while it trains"),
+        (lambda: nn.Dropout(0.1), "draws random numbers .without dropout"),
+        (lambda: spectral_norm(nn.Linear(8, 8)), "does what torch can do for one alone"),
+    ],
+)
+def test_a_layer_that_cannot_be_trained_in_company_is_said_with_its_line(
+    part: Callable[[], nn.Module], why: str
+) -> None:
+    layer = partial(nn.Sequential, nn.Linear(8, 8), part())
+    with pytest.raises(ValueError, match=f"{why}.* asked for in {re.escape(__file__)}, line"):
         train(
-            [made(layer, 1)], loss, X.double(), steps=1, optimizer=partial(torch.optim.SGD, lr=0.1)
+            [made(layer, 1)] * 2,
+            loss,
+            X.double(),
+            steps=1,
+            optimizer=partial(torch.optim.SGD, lr=0.1),
         )
 
 
