@@ -1,8 +1,33 @@
 """A lesson's editor, driven as a reader does."""
 
+from dataclasses import dataclass
+
 from playwright.sync_api import Locator, Page, expect
 
 from .training_page import PATIENCE, told
+
+
+@dataclass(frozen=True)
+class Change:
+    """A change that a lesson's text names, and what comes of it.
+
+    `named` stands in the text; where there is no `after`, lines with `before` are taken out.
+    `agrees` and `ahead` are what the page finds; `score` is reached by training, if it is trained,
+    and `below` is whether its loss then lies below the floor.
+    """
+
+    named: str
+    before: str
+    after: str | None = None
+    agrees: bool = False
+    ahead: bool = False
+    score: float | None = None
+    below: bool = False
+
+
+OPEN = Change(
+    "The line with `masked_fill` taken out", "masked_fill", ahead=True, score=0, below=True
+)
 
 
 def editor(page: Page, name: str = "model") -> Locator:

@@ -16,6 +16,8 @@ from book.lessons.deep_qkv.widget import ABCSorter
 
 from ..packed import parameters
 from .asked import Asked, asking, close
+from .cell_page import Change
+from .training_page import TRAIN, Challenge
 from .widget_page import Scene
 
 CHAPTER = "book/lessons/deep_qkv/deep_qkv.html"
@@ -132,3 +134,10 @@ def states(widget: Locator) -> Iterator[tuple[str, bool]]:
 
 
 SCENES = [Scene("deep_qkv", states)]
+TOGETHER = [".abc-ask", ".abc-map", ".abc-steps", *TRAIN]
+KNOWABLE = ["the four it can know"]
+CHALLENGES = [Challenge("all but two sort", KNOWABLE, 16, (0, 2), {"steps": "600"})]
+CHANGES = [
+    Change("`return base / 3`", "base * (A @ B).softmax(-1)", "base / 3", score=1),
+    Change("`return base`, the plain sorter", "base * (A @ B).softmax(-1)", "base"),
+]

@@ -27,8 +27,9 @@ from ..tasks.test_brackets import generator_enumerated
 from .asked import UNLIKELY, Asked, asking, assert_under
 from .asked import close as closely
 from .bracket_models import KINDS, SOME_OR_ALL, send
+from .cell_page import OPEN, Change
 from .conftest import OpenPage, Visit
-from .training_page import trained
+from .training_page import TRAIN, Challenge, trained
 from .widget_page import Scene
 
 CHAPTER = "book/lessons/dialectical/dialectical.html"
@@ -458,4 +459,18 @@ SCENES = [
     Scene("dialectical, losses", predicts, {1280: 40.25, 390: 56}, PART),
     Scene("dialectical, writing", writes, {1280: 46.5, 390: 74}, PART, page=SECOND),
     Scene("dialectical, the head", looks_inside, page=SECOND),
+]
+TOGETHER = [".dh-losses", ".dh-typed", ".dh-moves", ".dh-change", ".dh-effect", *TRAIN]
+CHALLENGES: list[Challenge] = []  # a run takes half a minute
+CHANGES = [
+    Change(
+        "`s = (s + 0 * -math.inf).nan_to_num(0)` as one more line",
+        "-math.inf)\n",
+        "-math.inf)\n    s = (s + 0 * -math.inf).nan_to_num(0)\n",
+        ahead=True,
+        score=0,
+        below=True,
+    ),
+    OPEN,
+    Change("`-1e9` in the place of `-math.inf`", "-math.inf", "-1e9", agrees=True, score=1),
 ]

@@ -25,6 +25,8 @@ from book.lessons.equilibrium.tests.scripts import network
 from book.lessons.equilibrium.widget import EquilibriumExplorer
 
 from .asked import Asked, asking, assert_under, close, near, rebuild, set_weights
+from .cell_page import Change
+from .training_page import Challenge
 from .widget_page import Scene, centre
 
 CHAPTER = "book/lessons/equilibrium/equilibrium.html"
@@ -406,4 +408,15 @@ SCENES = [
         part=".eq-explorer",  # what stands above the panel for training
         limits={1280: 47, 390: 74},
     )
+]
+TOGETHER = [".eq-presets", ".eq-plane", ".eq-legend", ".eq-verdict", "[id$=first]"]
+SETTLED = {"learning rate": str(2 * recipe.IN_PAGE_RATE), "steps": "150"}
+CHALLENGES = [
+    Challenge("all know more", ["AEP"], 3, (0, 0), SETTLED),
+    Challenge("not all know more", ["naive"], 3, (1, 3), SETTLED),
+]
+CHANGES = [
+    Change("`0.5` for `0.25`", "0.25", "0.5"),
+    Change("No line with `-torch.inf`", "-torch.inf", ahead=True),
+    Change("No `/ 32**0.5`", " / 32**0.5", ""),
 ]

@@ -3,28 +3,19 @@
 import pytest
 from playwright.sync_api import Locator
 
-from .conftest import OpenPage, Visit, address
+from .conftest import BACKED, OpenPage, Visit, address
+from .training_page import TRAIN
+from .widget_page import of_lesson
 
 LAPTOP = {"width": 1280, "height": 720}
 PHONE = {"width": 390, "height": 844}
-TRAIN = [".attn-guess", ".attn-settings > summary", ".attn-go", ".attn-chart"]
-SORTER = [".abc-ask", ".abc-map", ".abc-steps"]
-# What is to be seen together: the question, the controls, and what changes.
-TOGETHER = {
+# What is to be seen together: the question, the controls, and what changes, which is the first.
+TOGETHER: dict[str, list[str]] = {
     "index": [".attn-go", ".whole-canvas", ".whole-verdict"],
-    "deep_qkv": SORTER + TRAIN,
-    "dialectical": [".dh-typed", ".dh-losses", ".dh-moves", ".dh-change", ".dh-effect", *TRAIN],
-    "triple_product": [".tp-tokens", ".tp-answer", *TRAIN],
-    "trm": [".trm-board", ".trm-buttons", ".trm-dial", *TRAIN],
-    "equilibrium": [".eq-presets", ".eq-plane", ".eq-legend", ".eq-verdict", "[id$=first]"],
+    **{stem: of_lesson(stem, "TOGETHER") for stem in BACKED},
 }
-# What training changes, and on a phone is above Train and its picture.
-TRAINED = {
-    "deep_qkv": ".abc-ask",
-    "dialectical": ".dh-losses",
-    "triple_product": ".tp-tokens",
-    "trm": ".trm-board",
-}
+# Where Train stands beside it, and on a phone below.
+TRAINED = [stem for stem, parts in TOGETHER.items() if {*TRAIN} <= {*parts}]
 HEADER = """() => Math.max(0, ...[...document.querySelectorAll(".bd-header, .bd-header-article")]
   .map((e) => e.getBoundingClientRect().bottom).filter((bottom) => bottom < 200))"""
 
@@ -75,8 +66,9 @@ def test_on_a_phone_train_is_on_the_screen_of_what_it_trains(
     stem: str, open_page: OpenPage
 ) -> None:
     visit = open_page(address(stem), width=PHONE["width"])
-    widget = first_widget(visit, PHONE, at=TRAINED[stem])
-    parts = [TRAINED[stem], ".attn-go", ".attn-chart"]
+    what, *_ = TOGETHER[stem]
+    widget = first_widget(visit, PHONE, at=what)
+    parts = [what, ".attn-go", ".attn-chart"]
     assert [part for part in parts if not seen(widget, part)] == []
     visit.assert_clean()
 

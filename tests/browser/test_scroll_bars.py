@@ -15,7 +15,8 @@ from .conftest import CHAPTERS, Visit, by_day
 from .test_site import PAGES
 
 WIDTHS = range(360, 1401, 40)
-OPEN = ["book/index.html", "book/workbench.html", "book/reference/operations.html", *CHAPTERS]
+OPEN = {*CHAPTERS, *(path for path in PAGES if "/lessons/" not in path)}
+"""Asked by day: each lesson, and what is no part of one."""
 
 # What a page shows too much of, at its width: itself; and what scrolls sideways and hides what lies
 # below, to which it cannot be scrolled.

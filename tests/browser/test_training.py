@@ -10,10 +10,10 @@ from torch import Generator
 
 from attn_notes.models.deep_qkv import Config, Sorter
 from attn_notes.tasks import sorting
-from book.lessons.equilibrium.recipe import IN_PAGE_RATE
 
-from .conftest import STRICT_POLICY, Visit, address, serve
-from .training_page import NO_BLOBS, TRAINS, begin, choose, pick, tallied, train, trained
+from .conftest import STRICT_POLICY, TRAINING, Visit, address, serve
+from .training_page import NO_BLOBS, Challenge, choose, train, trained
+from .widget_page import of_lesson
 
 CHAPTER = "book/lessons/deep_qkv/deep_qkv.html"
 OpenPage = Callable[..., Visit]
@@ -35,31 +35,25 @@ def test_what_was_trained_is_a_model_of_the_package(visit: Visit, tmp_path: Path
     assert float(end["loss"]) >= sorting.FLOOR
 
 
-COPIER = {"learning rate": "0.015", "steps": "200", "speed": "fast"}
-SETTLED = {"learning rate": str(2 * IN_PAGE_RATE), "steps": "150"}
-CHALLENGES = {
-    "all but two sort": ("deep_qkv", ["the four it can know"], {"steps": "600"}, 16, (0, 2)),
-    "all copy": ("triple_product", ["1", "12"], COPIER, 8, (0, 0)),
-    "all know more": ("equilibrium", ["AEP"], SETTLED, 3, (0, 0)),
-    "not all know more": ("equilibrium", ["naive"], SETTLED, 3, (1, 3)),
-}
-LONG = [("all copy", 2), *((name, CHALLENGES[name][3]) for name in CHALLENGES)]
-
-
-@pytest.mark.parametrize(
-    ("name", "seeds"),
-    [("all but two sort", 3), *(pytest.param(*each, marks=pytest.mark.long) for each in LONG)],
+CHALLENGES: list[tuple[str, Challenge]] = [
+    (stem, each) for stem in TRAINING for each in of_lesson(stem, "CHALLENGES")
+]
+of_each_challenge = pytest.mark.parametrize(
+    ("stem", "asked"), CHALLENGES, ids=[each.name for _, each in CHALLENGES]
 )
-def test_so_many_seeds_meet_the_challenge(name: str, seeds: int, open_page: OpenPage) -> None:
-    """With settings that the page offers; or do not, where it says that nobody will."""
-    stem, options, menus, most, (least, missed) = CHALLENGES[name]
-    widget = open_page(f"{address(stem)}?bare").page.locator(TRAINS).first
-    pick(widget, *options)
-    choose(widget, **menus)
-    begin(widget)
-    widget.get_by_role("button", name=f"{most} seeds").click()
-    met, tried = tallied(widget, seeds, most)
-    assert least <= tried - met <= missed
+SOME = 3  # seeds
+
+
+@pytest.mark.by_day
+@of_each_challenge
+def test_some_seeds_meet_a_challenge(stem: str, asked: Challenge, open_page: OpenPage) -> None:
+    asked.meet(SOME, open_page(address(stem)))
+
+
+@pytest.mark.long
+@of_each_challenge
+def test_all_seeds_meet_a_challenge(stem: str, asked: Challenge, open_page: OpenPage) -> None:
+    asked.meet(asked.seeds, open_page(address(stem)))
 
 
 def test_a_host_that_bars_workers_is_told_of(site: Path, open_page: OpenPage) -> None:

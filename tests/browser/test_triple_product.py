@@ -16,8 +16,9 @@ from attn_notes.tasks.copying import Copying
 from book.lessons.triple_product import claims, evidence, explorer, recipe
 
 from .asked import UNLIKELY, Asked, asking, close, near
+from .cell_page import OPEN, Change
 from .conftest import Visit
-from .training_page import trained
+from .training_page import TRAIN, Challenge, trained
 from .widget_page import Scene
 
 SECOND = "triple_product_volume"
@@ -267,4 +268,12 @@ def states(widget: Locator) -> Iterator[tuple[str, bool]]:
 SCENES = [
     Scene("triple_product", heads),
     Scene("triple_product, by hand", states, page=SECOND),
+]
+TOGETHER = [".tp-tokens", ".tp-answer", *TRAIN]
+COPIER = {"learning rate": "0.015", "steps": "200", "speed": "fast"}
+CHALLENGES = [Challenge("all copy", ["1", "12"], 8, (0, 0), COPIER)]
+CHANGES = [
+    Change("`/ 3` in the place of `/ d**0.5`", "/ d**0.5", "/ 3", score=1),
+    OPEN,
+    Change("`score(*asked)`, without the turns", "*map(turn, asked)", "*asked"),
 ]

@@ -25,8 +25,9 @@ from book.lessons.trm.tests.scripts import explorer
 from book.lessons.trm.widget import MOST_STEPS, PUZZLE, SudokuExplorer
 
 from .asked import UNLIKELY, Asked, asking, close, near, rebuild, set_weights
+from .cell_page import Change
 from .conftest import Visit
-from .training_page import begin, choose, load, train
+from .training_page import TRAIN, Challenge, begin, choose, load, train
 from .widget_page import Scene
 
 CHAPTER = "book/lessons/trm/trm.html"
@@ -467,4 +468,10 @@ SCENES = [
         limits={1280: 44, 390: 73},
         part=".attn-trained",  # what the panel trains
     )
+]
+TOGETHER = [".trm-board", ".trm-buttons", ".trm-dial", *TRAIN]
+CHALLENGES: list[Challenge] = []  # a run takes many minutes
+CHANGES = [
+    Change("With `range(1)`", "range(3)", "range(1)"),
+    Change("With `y + z` for `x + y + z`", "x + y + z", "y + z"),
 ]

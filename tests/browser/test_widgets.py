@@ -1,8 +1,6 @@
 """What holds for every widget; the scenes of each stand in its own file, with what it alone has."""
 
 import re
-from importlib import import_module
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, expect
@@ -10,14 +8,10 @@ from playwright.sync_api import Browser, expect
 from book.page import bundle
 
 from .conftest import BACKED, CheckPage, OpenPage, address
-from .widget_page import Scene, assert_large_enough, light_and_dark
+from .widget_page import Scene, assert_large_enough, light_and_dark, of_lesson
 
-FILES = {stem: sorted(Path(__file__).parent.glob(f"test_{stem}*.py")) for stem in BACKED}
 SCENES: list[tuple[str, Scene]] = [
-    (stem, scene)
-    for stem in BACKED
-    for path in FILES[stem]
-    for scene in import_module(f"{__package__}.{path.stem}").SCENES
+    (stem, scene) for stem in BACKED for scene in of_lesson(stem, "SCENES")
 ]
 STEADY = 1.5  # rem: a scroll bar, a line
 

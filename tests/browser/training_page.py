@@ -1,6 +1,8 @@
 """A widget's panel for training, driven as a reader does."""
 
 import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from playwright.sync_api import Locator, expect
@@ -34,6 +36,33 @@ NO_BLOBS = """{
   };
 }"""
 """As in WebKit, whose Workers import no `blob:` where the page was read from a disk."""
+
+
+TRAIN = (".attn-guess", ".attn-settings > summary", ".attn-go", ".attn-chart")
+"""Parts of the panel that stand beside what it trains."""
+
+
+@dataclass(frozen=True)
+class Challenge:
+    """What a panel's challenge comes to with settings that it offers."""
+
+    name: str
+    picked: Sequence[str]
+    seeds: int
+    missed: tuple[int, int]
+    """How many of its seeds do not meet it, at least and at most."""
+    menus: dict[str, str] = field(default_factory=dict)
+
+    def meet(self, seeds: int, visit: Visit) -> None:
+        """With settings that the page offers so many meet it; or do not, where it says so."""
+        widget = visit.page.locator(TRAINS).first
+        pick(widget, *self.picked)
+        choose(widget, **self.menus)
+        begin(widget)
+        widget.get_by_role("button", name=f"{self.seeds} seeds").click()
+        met, tried = tallied(widget, seeds, self.seeds)
+        least, most = self.missed
+        assert least <= tried - met <= most
 
 
 def told(widget: Locator) -> dict[str, str]:

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any
 
 from playwright.sync_api import Locator, Page
 
@@ -62,6 +64,11 @@ class Scene:
     """Selects what that is measured of, if it is not the whole widget."""
     page: str = ""
     """Which of the lesson's pages has it, as `dialectical_writing`; its first, if none is named."""
+
+
+def of_lesson(stem: str, name: str) -> Any:
+    """What a lesson's own file of tests says by this name, as `SCENES`: every one has to."""
+    return getattr(import_module(f"{__package__}.test_{stem}"), name)
 
 
 def light_and_dark(

@@ -194,6 +194,8 @@ js edit("[tokens]", "[tokens].relu()")
 press Train
 # what is changed while its program is made is not trained
 js edit("[tokens]", "[tokens] * 2"); press("Train"); edit("[tokens]", "[tokens] * 3")
+# nor what has begun by then, of which nothing comes any more
+js press("Train"); await until(".attn-train"); edit("[tokens]", "[tokens] * 4"); press("Run")
 # nor is what does not run
 js edit("[tokens]", "[token]")
 press Train
@@ -254,6 +256,7 @@ FOREIGN = {
     "task": "brackets",
 }
 SENT = urlsafe_b64encode(json.dumps(FOREIGN).encode()).decode().rstrip("=")
+BOOKS = json.dumps({"code": STARTS["ordinary"].rstrip(), "start": "ordinary", "task": "sorting"})
 BENCH = f"""
 # each layer to begin with is asked at once
 press Run
@@ -273,6 +276,10 @@ press Run
 # what leads nowhere may be imported
 choose "ordinary" of Begin with
 js write("import collections, functools, itertools, json, math, random, re\\n" + shown())
+press Run
+press The book’s code again
+# what loses its digits is told from which size on
+js write(shown().replace("scores.softmax(-1)", "(e := scores.exp()) / e.sum(-1, keepdim=True)"))
 press Run
 press The book’s code again
 # what is typed is kept with what it began with
@@ -307,6 +314,8 @@ js arrive({{ code: "x".repeat(30000), start: "ordinary", task: "copying" }})
 js full()
 choose "copying" of Task
 js write("y = 1"); await wait(300)
+# the book’s own is nobody else’s
+js arrive({BOOKS})
 """
 
 SCRIPTS = {

@@ -25,7 +25,8 @@ Object.assign(globalThis, {
   },
   /** An address that brings code along. */
   arrive(what) {
-    location.hash = `#bench=${btoa(JSON.stringify(what)).replaceAll("=", "")}`;
+    const text = btoa(JSON.stringify(what)).replaceAll("+", "-").replaceAll("/", "_");
+    location.hash = `#bench=${text.replaceAll("=", "")}`;
   },
   full() {
     Storage.prototype.setItem = () => {

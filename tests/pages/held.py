@@ -89,14 +89,16 @@ def close(one: str, other: str) -> bool:
 def near(one: str, other: str) -> bool:
     """Whether two numbers are one computed number, rounded, or two colours as good as one.
 
-    >>> near("0.366", "0.367"), near("0.366", "0.368"), near("27", "28")
-    (True, False, False)
+    >>> near("0.366", "0.367"), near("0.366", "0.368"), near("27", "28"), near("−0.5", "-0.5")
+    (True, False, False, False)
     >>> near("#d55e00", "#d45e01"), near("#d55e00", "#0072b2")
     (True, False)
     """
     if one[0] == other[0] == "#":
         channels = zip(bytes.fromhex(one[1:]), bytes.fromhex(other[1:]), strict=True)
         return all(abs(a - b) <= 2 for a, b in channels)
+    if {one[0], other[0]} == {"-", "−"}:
+        return False  # a minus as one writes it, and a hyphen
     if "#" in one + other or not {".", "e"} & {*one, *other}:
         return False
     a, b = number(one), number(other)

@@ -91,34 +91,52 @@ addEventListener("keydown", ({ key, target, defaultPrevented }) => {
   if (/^(Arrow|Page|Home|End| )/.test(key) && !own && !defaultPrevented) scrolled++;
 });
 
-// Who listens to the models: callbacks by event.
+// Who listens to the models, the document and the window: callbacks by event.
 const listening = new Map();
+const those = (event) => {
+  if (!listening.has(event)) listening.set(event, new Set());
+  return listening.get(event);
+};
 
 /** Remember who listens to a widget's model. */
 window.listened = (model, i) => {
   const { on, off } = model;
-  const those = (event) => {
-    const key = `${i} ${event}`;
-    if (!listening.has(key)) listening.set(key, new Set());
-    return listening.get(key);
-  };
   model.on = (events, callback) => {
-    for (const event of events.split(" ")) those(event).add(callback);
+    for (const event of events.split(" ")) those(`${i} ${event}`).add(callback);
     on.call(model, events, callback);
   };
   model.off = (events, callback) => {
     for (const event of events.split(" ")) {
-      if (callback) those(event).delete(callback);
-      else those(event).clear();
+      if (callback) those(`${i} ${event}`).delete(callback);
+      else those(`${i} ${event}`).clear();
     }
     off.call(model, events, callback);
   };
 };
 
-/** What a widget has no more once it has gone: of which models it still hears what. */
-window.left = () => {
+for (const [name, target] of Object.entries({ document, window })) {
+  const { addEventListener: add, removeEventListener: remove } = target;
+  target.addEventListener = (event, callback, how) => {
+    if (!how?.once) those(`${name} ${event}`).add(callback);
+    add.call(target, event, callback, how);
+  };
+  target.removeEventListener = (event, callback, how) => {
+    those(`${name} ${event}`).delete(callback);
+    remove.call(target, event, callback, how);
+  };
+}
+// What a page has for all its widgets hears these, so often: its host, `_open.js`, `_listening.js`. Others are Playwright's.
+const STAYS = { "document click": 1, "document keydown": 1, "document DOMContentLoaded": 2, "document attn-yours": 1 };
+for (const event of ["popstate", "storage", "hashchange", "pagehide"]) STAYS[`window ${event}`] = 1;
+for (const event of ["scroll", "resize", "beforeprint"]) STAYS[`window ${event}`] = 0;
+STAYS["document visibilitychange"] = 0;
+
+/** What a widget has no more once it has gone: of which models it still hears what, and of the page. */
+window.remaining = () => {
   dispatchEvent(new PageTransitionEvent("pagehide"));
-  return [...listening].filter(([, callbacks]) => callbacks.size).map(([event]) => event);
+  if (!window.models) return []; // code that a reader changes stays as long as its page
+  const most = (event) => STAYS[event] ?? (/^\d/.test(event) ? 0 : Infinity);
+  return [...listening].filter(([event, callbacks]) => callbacks.size > most(event)).map(([event]) => event);
 };
 
 /**

@@ -137,7 +137,7 @@ def transcript(
             told = list(changes(before, now)) or ["nothing changes"]
             yield from (f"{further}  {each}" for each in told)
             before = now
-        if left := page.evaluate("left()"):
+        if left := page.evaluate("remaining()"):
             raise Trouble(f"once it has gone it still listens to {', '.join(left)}")
     finally:
         context.close()

@@ -93,6 +93,12 @@ def test_a_change_of_a_widget_is_told_with_its_place(
             "once it has gone it still listens to 0 change:count",
         ),
         (
+            "show();\n  el",
+            'show();\n  document.addEventListener("visibilitychange", show);\n  el',
+            "",
+            "once it has gone it still listens to document visibilitychange",
+        ),
+        (
             "  el.append(",
             '  el.className = "attn-widget"; shown.id = button.id = "x"; el.append(',
             "",

@@ -123,6 +123,7 @@ function render({ model, el }) {
   }
   return () => {
     shut();
+    model.off("change:tosses", toss);
     panel.free();
   };
 }

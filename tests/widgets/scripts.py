@@ -208,6 +208,10 @@ js models[1].set("parts", [{ ...models[1].get("parts")[0], best: null, came: -0.
 # what is guessed is there on the next visit, and in another window at once
 reload
 js put({ guesses: { cost: 1.5 }, runs: [] })
+# which takes nothing away that is not finished here
+type "much" into How far off it ends
+keys Tab
+js put({ guesses: { cost: 1.5, off: 0.3 }, runs: [] })
 # forgotten, and had back
 press Forget mine: guesses and runs
 keys Enter

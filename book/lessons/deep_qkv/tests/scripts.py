@@ -69,6 +69,8 @@ type "🙂🙂🙂" into Type three letters
 type "<img src=x onerror=models[0].set('text','ccc')>abcabcabcabcabcabc" into Type three letters
 type "bca" into Type three letters
 # whoever comes into the box has all of it chosen, and writes another word
+focus Next word
+focus Type three letters
 drag Type three letters by 20 2
 keys b b a
 # in the map of all words by the pointer and by keys; before the first word stands the last

@@ -77,6 +77,7 @@ type "(a()b" into Your string
 press mask mended
 type "(a(b" into Your string
 press as published
+press Put back
 # a character is taken, and another put in its place; where all is closed the end is predicted, too
 type "(b)" into Your string
 press .dh-typed > button 2
