@@ -18,7 +18,7 @@ export function settingsFold({ uid, settings, keep }) {
   const fieldOf = (box) => (box.name || box.id).slice(uid.length);
   const boxes = () =>
     [...node.querySelectorAll("select, input:checked")].filter((box) => !box.closest("[hidden]"));
-  const labelOf = (box) => box.closest("[role=radiogroup]")?.getAttribute("aria-label") ?? box.labels[0].textContent;
+  const labelOf = (box) => box.closest("[role=radiogroup]")?.getAttribute("aria-label") ?? box.parentElement.firstChild.textContent; // the page may not have it yet
   let usual = null;
   function tell() {
     const now = new Map(boxes().map((box) => [labelOf(box), (box.selectedOptions ?? box.labels)[0]?.textContent]));

@@ -30,7 +30,7 @@ function numberField({ question: { name, label, unit, low, high }, uid, give }) 
   function read() {
     const { value, refused = "" } = plain(input.value, unit) ? typed() : {};
     refuse(input, refused);
-    give({ [name]: value }, refused && `${words}: ${refused}`);
+    give({ [name]: value }, refused && `${words}${words.endsWith("?") ? "" : ":"} ${refused}`);
   }
   const set = (guesses) => {
     if (input.getAttribute("aria-invalid")) return;

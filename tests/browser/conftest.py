@@ -12,7 +12,7 @@ from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -85,19 +85,25 @@ BARE = """\
 """
 
 
-def bare(page: str) -> str:
+def bare(page: str, picture: str) -> str:
     """A built page without its lesson: style sheets, its first own widget, what it was saved with.
+
+    Or that which shows this picture, if there is one.
 
     A chapter takes seconds to open, and a question to its widget alone need not wait for it.
     """
     own = r'<div class="live-widget (?P<stem>\w+) (?P=stem)" .*?</noscript></div>'
-    place = re.search(own, page, re.S)
-    assert place, "no lesson's own widget stands on this page"
-    saved = r'<script type="application/vnd\.jupyter\.widget-state\+json">.*?</script>'
+    places = [place[0] for place in re.finditer(own, page, re.S)]
+    assert places, "no lesson's own widget stands on this page"
+    saved = r'(<script type="application/vnd\.jupyter\.widget-state\+json">)(.*?)(</script>)'
+    kept = re.findall(saved, page, re.S)
+    models = {id: model for _, state, _ in kept for id, model in json.loads(state)["state"].items()}
+    shown = [id for id, model in models.items() if model["state"].get("picture") == picture]
+    wanted = [place for place in places if any(id in place for id in shown)]
     return BARE.format(
         styles="".join(re.findall(r'<link[^>]* rel="(?:stylesheet|icon)"[^>]*>', page)),
-        states="".join(re.findall(saved, page, re.S)),
-        widget=place[0],
+        states="".join(map("".join, kept)),
+        widget=(wanted or places)[0],
         host="".join(re.findall(r'<script[^>]* src="[^"]*widget-host\.js[^"]*"></script>', page)),
     )
 
@@ -105,7 +111,8 @@ def bare(page: str) -> str:
 class Handler(SimpleHTTPRequestHandler):
     """Serves a folder under a prefix, and nothing elsewhere; says nothing.
 
-    An address that asks for `bare` gives the page with nothing on it but its first widget.
+    An address that asks for `bare` gives the page with nothing on it but its first widget, and
+    `bare=training` with the one that trains, where that is another.
     """
 
     prefix = "/"
@@ -118,10 +125,11 @@ class Handler(SimpleHTTPRequestHandler):
             self.send_response(204)
             self.end_headers()
             return None
-        if "bare" not in urlsplit(self.path).query.split("&"):
+        asked = parse_qs(urlsplit(self.path).query, keep_blank_values=True)
+        if "bare" not in asked:
             return super().send_head()
         page = Path(self.translate_path(self.path)).read_text("utf-8")
-        content = bare(page).encode()
+        content = bare(page, *asked["bare"]).encode()
         self.send_response(200)
         self.send_header("Content-Type", "text/html; charset=utf-8")
         self.send_header("Content-Length", str(len(content)))

@@ -42,7 +42,7 @@ def steps(visit: Visit, widget: Locator, more: int = 2) -> None:
 def test_it_can_be_used_by_everybody_while_it_trains_and_nonsense_changes_nothing(
     stem: str, open_page: Callable[..., Visit], axe: Callable[..., list[str]]
 ) -> None:
-    visit = open_page(f"{address(stem)}?bare", width=390)
+    visit = open_page(f"{address(stem)}?bare=training", width=390)
     widget = visit.page.locator(TRAINS).first
     widget.get_by_role("button", name="Train", exact=True).click()
     steps(visit, widget)

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from .conftest import TRAINING, OpenPage, address
-from .training_page import PATIENCE, TRAINS, told
+from .training_page import PATIENCE, told
 from .widget_page import READ_PAGE
 
 MOST = 12  # programs to show what has changed: one by one the 27 words of a sorter would be 81
@@ -74,9 +74,11 @@ TICKING = """(tick) => {
 }"""
 
 
-def watched(stem: str, open_page: OpenPage, *, ticking: bool = False) -> tuple[Page, Locator]:
+def watched(
+    stem: str, open_page: OpenPage, *, picture: str = "", ticking: bool = False
+) -> tuple[Page, Locator]:
     """A chapter's widget by itself, watched from the start."""
-    visit = open_page(f"{address(stem)}?bare")
+    visit = open_page(f"{address(stem)}?bare={picture}")
     page = visit.page
     page.add_init_script(f"({WATCH})()")
     if ticking:
@@ -98,8 +100,7 @@ def test_training_is_the_workers_and_the_page_does_little_between(
     stem: str, open_page: OpenPage
 ) -> None:
     """The page never has a training step of its own; it asks for a slice, and draws the answer."""
-    page, _ = watched(stem, open_page)
-    widget = page.locator(TRAINS).first
+    page, widget = watched(stem, open_page, picture="training")
     widget.get_by_role("button", name="Train", exact=True).click()
     page.wait_for_function("seen.asked.length >= 4", timeout=PATIENCE)
     widget.get_by_role("button", name="Pause").click()

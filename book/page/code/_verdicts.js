@@ -28,9 +28,10 @@ function ofModel({ by, size, chosen }) {
   if (by < 1e-4) return [`It is the book’s model: on the same weights their outputs differ by ${by.toPrecision(2)} at most.`, "good"];
   const isNot = "It is not the book’s model: on the same weights";
   if (by === Infinity) return [`${isNot} its outputs are no numbers, or of another shape.`, ""];
-  if (!chosen) return [`${isNot} outputs differ by up to ${by.toPrecision(2)}, where the book’s largest is ${size.toPrecision(2)}.`, ""];
+  const outputs = `outputs differ by up to ${by.toPrecision(2)}, where the book’s largest is ${size.toPrecision(2)}`;
+  if (!chosen) return [`${isNot} ${outputs}.`, ""];
   const { what, other, all } = chosen;
-  const likeliest = other ? `another ${what} is the likeliest in ${other} of ${all} places` : `the likeliest ${what} stays in all ${all} places`;
+  const likeliest = other ? `another ${what} is the likeliest in ${other} of ${all} places` : `the likeliest ${what} stays in all ${all} places, but ${outputs}`;
   return [`${isNot} ${likeliest}.`, ""];
 }
 
