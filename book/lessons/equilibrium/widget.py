@@ -30,8 +30,8 @@ from book.page.shown import ModelsByName
 from book.page.weights import named, pack
 
 OPENS = {  # rem high as each opens: wide, on a page, on a phone
-    "explorer": (50.0, 50.0, 78.0),
-    "training": (24.0, 24.0, 27.0),
+    "explorer": (45.5, 45.5, 73.0),
+    "training": (30.0, 30.0, 34.0),
 }
 EDGE = 3.0  # of the plane, and of the weights
 FAINTEST, STRONGEST = 0.001, 3.0  # nudge
