@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from jaxtyping import Int
 from torch import Tensor
+from torch.nn.functional import cosine_similarity
 
 from attn_notes import allowed
 from attn_notes.doubt.labels import LEAST, NEAR, NothingAskedError, Reader, Sheet, number
@@ -16,6 +17,7 @@ from attn_notes.doubt.reports import Answer, Report, unasked
 from attn_notes.doubt.squashed import BOUNDED, FAR, SPREAD, bounded, far_weights, squashed
 
 EQUAL = 0.03  # of a weight: half precision rounds by less
+ALONG = 0.02  # of a slope along its logits: less of it, and their size moves nothing
 NUMBERS = 2**22  # logits that are held at once
 ROWS = 8  # that are read, where there are more logits than that
 SHOWN = 3
@@ -413,6 +415,10 @@ class _Case:
     def _weights(self, asked: _Asked) -> Answer:
         if asked.spread > EQUAL:  # near zero: from end to end they may be alike
             read = self.read.apart(asked.sheet, NEAR, FAR)
+            logits, slopes, _ = read[0]
+            if cosine_similarity(logits, slopes).abs().max() < ALONG:
+                said = "the loss hears the direction of logits alone, and not how large they are"
+                return Answer("weights", "not asked", found=said, needed=True)
             weights = far_weights([slopes[asked.logit] for _, slopes, _ in read])
             far = asked if weights is None else asked.weighing(weights)
             if weights is None and asked.sheet.soft:
@@ -443,8 +449,10 @@ class _Case:
             why = "no `pad` was given"
         short = x.clone()
         short[0, x.shape[1] // 2 :] = filler
-        if plain.spread > EQUAL and self._weights(plain).verdict != "ok":
-            yield Answer("short", "not asked", found="weights are uneven already")
+        weighed = self._weights(plain).verdict
+        if weighed != "ok":
+            said = "weights are uneven already" if weighed == "wrong" else "weights were not asked"
+            yield Answer("short", "not asked", found=said)
         elif len(lengths) == 1 and not why:
             try:
                 asked = self.asked(short)

@@ -272,6 +272,15 @@ def test_weights_that_cannot_be_read_are_asked_for() -> None:
     assert not report.ok and not report.bad
 
 
+def test_a_loss_of_directions_alone_is_accused_of_no_weights() -> None:
+    """As of LogitNorm (Wei et al., 2022): however long logits are, it is the same."""
+    turned = lambda z, x: plain(F.normalize(z, dim=-1) / 0.04, x)  # noqa: E731
+    report = doubt.targets(turned, TEXTS, V)
+    assert said(report)["weights"][1].startswith("the loss hears the direction of logits alone")
+    assert said(report)["short"] == ("not asked", "weights were not asked")
+    assert not report.ok and not report.bad
+
+
 def test_a_softmax_that_is_missing_is_told_and_a_logarithm_asked_for() -> None:
     bare = lambda z, x: F.nll_loss(z[:, :-1].flatten(0, 1), x[:, 1:].flatten())  # noqa: E731
     verdict, words = said(doubt.targets(bare, TEXTS, V))["softmax"]
