@@ -435,7 +435,7 @@ def states(widget: Locator) -> Iterator[tuple[str, bool]]:
         widget.get_by_label(label, exact=True).fill(text)
         settled(widget)
 
-    widget.locator(".trm-more > summary").click()
+    widget.locator(".trm-more").evaluate("more => { more.open = true }")
     fill("Puzzle", PUZZLE)
     models = widget.get_by_label("Model", exact=True)
     for i, name in enumerate(models.locator("option").all_text_contents()):

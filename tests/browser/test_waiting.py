@@ -203,6 +203,7 @@ def test_credit_is_found_a_little_at_a_time(open_page: OpenPage) -> None:
 def test_a_board_is_thought_about_a_little_at_a_time(open_page: OpenPage) -> None:
     """One use of the network, and a look at the clock."""
     page, widget = watched("trm", open_page, ticking=True)
+    widget.locator(".trm-more").evaluate("more => { more.open = true }")
     widget.get_by_label("Look", exact=True).fill("24")
     expect(widget.locator(".trm-told")).to_contain_text("Look 24: ")
     slices = tasks(page, "setTimeout")

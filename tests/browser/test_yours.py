@@ -15,6 +15,7 @@ from book.kit import predictions
 from book.kit.predictions import Part
 
 from .conftest import BACKED, TRAINING, CheckPage, OpenPage, address
+from .training_page import TRAINS
 from .widget_page import READ_PAGE
 
 # A run as a panel keeps it, for figures whose training takes too long to wait for.
@@ -200,7 +201,8 @@ def test_see_it_below_is_there_where_there_is_something_to_see(
     visit = open_page(address(stem))
     page = visit.page
     page.evaluate(READ_PAGE)
-    see = page.locator(".attn-widget").first.get_by_role("button", name="See it below")
+    widget = page.locator(TRAINS).first
+    see = widget.get_by_role("button", name="See it below")
     assert not (see.count() and see.is_enabled())
     drawn = [axis for figure in figures(page).all() for axis in axes(figure)]
     runs = [{"kind": kind, "seed": 1} for axis in drawn for kind in axis["runs"]]
@@ -208,7 +210,7 @@ def test_see_it_below_is_there_where_there_is_something_to_see(
     see.click()
     mine = page.locator("figure[data-listens][data-yours]:not([data-yours='0'])")
     expect(mine.first).to_be_in_viewport()
-    page.locator(".attn-widget").first.get_by_role("button", name="Show alone").click()
+    widget.get_by_role("button", name="Show alone").click()
     expect(see).to_have_count(0)  # alone, there is nothing below
     visit.assert_clean()
 

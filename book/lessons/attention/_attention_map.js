@@ -150,7 +150,7 @@ export function guide({ store, uid }) {
       model !== models[0] && `In all pictures: ${model.name}.`,
       turned && `You changed the query of place ${turned.place + 1}.`,
       push && `You make head 1 read ${withArticle(writing.steps[push.n].text[push.at])}.`,
-      writing.answer !== sorted(word) && `The pictures keep the right line, with ${sorted(word)}.`,
+      writing.answer !== sorted(word) && `The line in the pictures stays ${word}|${sorted(word)}.`,
     ].filter(Boolean);
     if (using.contains(document.activeElement)) places.querySelector(":checked").focus({ preventScroll: true });
     using.hidden = !told.length;
@@ -176,10 +176,11 @@ export function guide({ store, uid }) {
     links()[focused]?.focus({ preventScroll: true });
   }
 
-  function station([name, title], frame, ...parts) {
+  function station([name, title, short], frame, ...parts) {
+    const called = title.includes(short) || short === "%" ? title : `${short}: ${title}`;
     const link = draws(
       "a",
-      { href: `#${whereIs(name)?.closest("[id]")?.id ?? ""}`, "aria-label": title, "aria-current": name === at ? "step" : null, class: "whole-station" },
+      { href: `#${whereIs(name)?.closest("[id]")?.id ?? ""}`, "aria-label": called, "aria-current": name === at ? "step" : null, class: "whole-station" },
       box(...frame, name === at ? "whole-marked-box" : "whole-nothing", { rx: 6 }),
       parts,
     );

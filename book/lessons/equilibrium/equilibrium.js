@@ -33,7 +33,9 @@ async function trainer({ model, el }) {
   root.append(training.node);
   el.append(root);
   await training.reload();
+  const settle = alone({ name: "settling", root, el, model, chosen: {} });
   return () => {
+    settle();
     unwatch();
     training.free();
   };

@@ -29,7 +29,7 @@ def the_models_of_the_pictures(lesson: Says) -> None:
     first, second, third = measure.pushes(SHOWN)
     lesson(
         f"lies in {sum(p.numel() for p in SHOWN.parameters())} numbers, its weights",
-        f"there are {second[1]} such presses, and {second[0]} make it write",
+        f"Of {second[1]} such presses, over all words, {second[0]} make it write",
         f"gets its letter in {first[0]} and in {third[0]} of {first[1]} trials",
         where=measure.right(SHOWN, MASK) == 27 and first[1] == third[1],
     )
@@ -54,10 +54,11 @@ def the_models_of_the_pictures(lesson: Says) -> None:
     )
     lesson("`bba` is a tangle", where=tangled < 0.75)
     two, three = math.log(2), math.log(3)
-    lesson(f"Sure costs 0, one in two {two:.3f}, one in three {three:.3f}")
+    lesson(f"If it gave half, it costs {two:.3f}, and a third, {three:.3f}")
     lesson(
         f"A third for each letter costs {math.log(3):.3f}, and nothing costs less on average",
-        f"80 % for one and 10 % for the others costs {-math.log(0.8 * 0.1 * 0.1) / 3:.2f}",
+        f"80 % for one and 10 % for the others costs {-math.log(0.8):.2f} or {-math.log(0.1):.2f}, "
+        f"on average {-math.log(0.8 * 0.1 * 0.1) / 3:.2f}",
         f"2 × {math.log(3):.3f} / 6 = {sorting.FLOOR:.3f}",
     )
 
@@ -91,9 +92,9 @@ def cab_in_the_middle_of_its_work(lesson: Says) -> None:
     end = middle + SHOWN.block.feed_forward(SHOWN.block.ln2(middle))
     given = sorting.decode([int((SHOWN.norm(end) @ SHOWN.token.weight.T)[4].argmax())])
     lesson(
-        "It knows that from head 2",
+        "It knows that from head 2, a third of whose look is on the word’s two a’s",
         "given what head 2 brought in `cab`, it writes the b",
-        where=given == "b" and made.attention[1, 4, :2].min() > 0.1,
+        where=given == "b" and abs(made.attention[1, 4, :2].sum() - 1 / 3) < 0.02,
     )
     silent = [measure.right(measure.without(SHOWN, f"head {h}"), MASK) for h in (2, 1)]
     lesson(

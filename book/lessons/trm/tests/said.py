@@ -122,7 +122,7 @@ def the_puzzles(lesson: Says, evid: Says, teaching: Says) -> None:
          f"{percent(R.by_class().min(), 0)} %. So the twins were there", held=[twins])
     few, classes, names = COUNT[R.by_class().shape[1]], grids["classes"], math.factorial(TASK.side)
     of_names, tenth = grids[f"one in {names}"], TASK.held_out_share == 0.1
-    lesson("that training never showed, not even with their digits renamed", where=tenth)
+    lesson("that training never showed, not even with, say, all 1s and 2s swapped", where=tenth)
     evid(f"There are {names * of_names:,} grids, so {of_names:,} *classes*",
          f"for the digits, of {names} each. A tenth of them is held out, whole.",
          f"The stricter split holds out {few} of the {classes} classes",
@@ -208,8 +208,8 @@ def what_it_knows(lesson: Says, evid: Says, teaching: Says) -> None:
     doubted, missed, wrong, right = (int(x) for x in R.certainty().sum(0))
     lesson("## It knows when it is right", "when it says that its board is right, it nearly always",
            held=[knows])
-    lesson(f"Four recorded networks say of {wrong + right:,} boards that they are right, and "
-           f"{right:,} of these are",
+    boards = f"{doubted + missed + wrong + right:,} boards four recorded networks say"
+    lesson(f"Of {boards} that {wrong + right:,} are right, and {right:,} of these are",
            "So of two hundred boards that it is sure of, about one is wrong",
            f"They doubt {doubted + missed} boards, and {COUNT[missed]} of these are right",
            held=[knows], where=round((wrong + right) / wrong, -2) == 200 and len(R.members()) == 4)
