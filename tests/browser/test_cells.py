@@ -159,7 +159,7 @@ def test_nothing_of_the_engine_is_loaded_before_the_first_run(
 
     heavy = {"micropython.wasm", "python.json", "worker.js"}
     expect(cell).to_be_visible()
-    assert not names() & {*heavy, f"{page}.json", "training.js"}
+    assert not names() & {*heavy, f"{BACKED[0]}.json", "training.js"}
     cell_page.run(cell)
     assert names() >= heavy
     assert visit.external == []
