@@ -89,16 +89,19 @@ def squashed(
     return "ok", "neither a softmax nor a sigmoid goes before that of the loss"
 
 
-def bounded(losses: Sequence[float], vocabulary: int) -> float:
+def bounded(alike: float, right: float, further: float, wrong: float, vocabulary: int) -> float:
     """The most that a loss gives a label, however far its logit is; 1 where nothing bounds it.
 
     Off its value for logits that are as good as alike, and `FAR` away. Whatever they are divided
     by before, a softmax of probabilities is as good as uniform.
+
+    Raises:
+        ValueError: there is no vocabulary.
     """
-    alike, right, further, wrong = losses
+    allowed.whole(vocabulary=vocabulary)
     still = abs(further - right) <= FIT * alike and wrong <= 2 * alike
     share = right / alike * math.log(vocabulary) if alike > 0 and still else 0.0
-    most = math.exp(-share)
+    most = math.exp(-max(share, 0.0))
     return most if math.exp(GAIN) / vocabulary < most < FEW else 1.0
 
 
