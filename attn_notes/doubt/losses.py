@@ -325,7 +325,8 @@ class _Case:
             labels = sheet.texts[0].flatten()[place]
             weights = sheet.weights[0, alone, place]
             verdict, said = squashed(logits[alone], slopes[alone], labels, weights, loss)
-            most = bounded(*ends, self.read.vocabulary)
+            alike, right, further, wrong = ends
+            most = bounded(alike, right, further, wrong, self.read.vocabulary)
             if verdict == "ok" and most < 1:
                 verdict, said = "wrong", BOUNDED.format(most)
         except Exception as error:
