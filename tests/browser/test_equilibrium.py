@@ -401,14 +401,7 @@ def states(widget: Locator) -> Iterator[tuple[str, bool]]:
     yield "refused", True
 
 
-SCENES = [
-    Scene(
-        "equilibrium",
-        states,
-        part=".eq-explorer",  # what stands above the panel for training
-        limits={1280: 47, 390: 74},
-    )
-]
+SCENES = [Scene("equilibrium", states, limits={1280: 47, 390: 74})]
 TOGETHER = [".eq-presets", ".eq-plane", ".eq-legend", ".eq-verdict", "[id$=first]"]
 SETTLED = {"learning rate": str(2 * recipe.IN_PAGE_RATE), "steps": "150"}
 CHALLENGES = [
