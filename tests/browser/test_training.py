@@ -74,6 +74,7 @@ def test_it_trains_wherever_the_page_lies(
     if where == "no blobs":
         visit.page.add_init_script(NO_BLOBS)
         visit.page.reload()
+        visit.settle()
     sorter = visit.page.locator(".abc-sorter")
     choose(sorter, speed="fast", steps="300")
     assert train(sorter)["step"] == "300"
