@@ -1,6 +1,7 @@
 // A wide widget takes the place of the page's contents as well: these fade while it stands beside them.
 (() => {
   const contents = document.querySelector(".bd-sidebar-secondary");
+  if (!contents) return;
   const beside = new Set();
   const watch = new IntersectionObserver(
     (entries) => {
@@ -9,6 +10,5 @@
     },
     { rootMargin: "0px 0px -25% 0px" },
   );
-  if (!contents) return;
   for (const widget of document.querySelectorAll(".live-widget:not(.guess, .scored, .attention)")) watch.observe(widget);
 })();
