@@ -389,5 +389,5 @@ export function trainPanel({ uid, root, esm, title, settings, plan, judge, follo
     deaf();
     training.free();
   }
-  return { node, begin, restart, free };
+  return { node, begin, restart, free, pause: training.pause };
 }
