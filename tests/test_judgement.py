@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from book.course import homework
-from book.kit.judgement import Judged
+from book.kit.judgement import Judged, near
 from book.site.dependencies import lesson_stems
 
 from .exercises import ROOT
@@ -20,7 +20,9 @@ JUDGED: dict[str, Judged] = {
     for name, value in vars(import_module(f"book.lessons.{stem}.checks")).items()
     if isinstance(value, Judged)
 }
-assert len(JUDGED) == len(lesson_stems(ROOT))
+assert {judged._draw.__module__.split(".")[2] for judged in JUDGED.values()} == {
+    *lesson_stems(ROOT)
+}
 every_one = pytest.mark.parametrize("judged", JUDGED.values(), ids=JUDGED)
 
 
@@ -44,11 +46,15 @@ def test_a_verdict_counts_where_the_numbers_are_right(judged: Judged) -> None:
         assert outcome.share == (1.0 if verdict == case.verdict else 0.5)
         assert outcome.passed or symptom in outcome.message
     assert judged((0, {**right, "verdict": "so be it"})).share == 0.5
+    others = 0.5 * (1 - 1 / len(case.numbers))  # what the numbers that are right earn
     for name, value in case.numbers.items():
         for wrong, symptom in case.mistakes.get(name, ()):
-            outcome = judged((0, {**right, name: wrong}))
-            assert outcome.share == 0 and symptom in outcome.message
-        assert judged((0, {**right, name: value + 1})).share == 0
+            if not near(wrong, value):
+                outcome = judged((0, {**right, name: wrong}))
+                assert outcome.share == others and symptom in outcome.message
+        outcome = judged((0, {**right, name: value + 1}))
+        assert outcome.share == others
+        assert all(f"{each} is right." in outcome.message for each in {*case.numbers} - {name})
         assert judged((0, {**right, name: value * 1.001})).share in (1.0, 0.5)
         assert judged((0, {**right, name: "much"})).message == "give a number, not str."
     for given in (..., None, {}, {**right, "verdict": ...}, {"verdict": case.verdict}, "x"):

@@ -93,11 +93,11 @@ def test_what_varies_follows_the_seed() -> None:
     assert of.__wrapped__("deep_qkv", 3) == of("deep_qkv", 3)
 
 
-def average(x: float, n: float) -> float:
+def third(x: float, n: float) -> float:
     z = y = 0.0
     for _ in range(int(n)):
-        z = (x + y + z) / 2
-    return (y + z) / 2
+        z = (x + y + z) / 3
+    return (y + z) / 3
 
 
 def in_volume(height: float, factor: float) -> float:
@@ -121,7 +121,7 @@ ANOTHER_WAY: dict[str, tuple[str, Callable[..., float]]] = {
         r"(\d+)(?s:.*?)(\d+)",
         lambda depth, spare: (depth >= 2) * (1 + 4 * (spare >= 1) + (spare >= 2)),
     ),
-    "trm-look": (r"x = ([\d.]+)(?s:.*)thinks (\d+)", average),
+    "trm-look": (r"x = ([\d.]+)(?s:.*)thinks (\d+)", third),
     "trm-average": (
         r"(\d+(?:\.\d+)?)(?s:.*?)(\d+\.\d+)",
         lambda steps, decay: math.prod([decay] * int(steps)),

@@ -2,7 +2,8 @@
 
 A case is drawn by its number, so that a course has its own and a solution that is published fits no
 other. What is given is a dictionary of what was computed and a verdict. Half of the points are for
-the numbers, and the verdict is looked at only where they are right: it has to rest on them.
+the numbers, each its part, and the verdict is looked at only where all are right: it has to rest on
+them.
 """
 
 import math
@@ -37,6 +38,16 @@ class Case:
     verdicts: Mapping[str, str]
     mistakes: Mapping[str, tuple[tuple[float, str], ...]]
     digits: int | None = None
+
+    def amiss(self, name: str, value: float) -> str:
+        """What is wrong with a number that was computed; nothing where it is right."""
+        right = self.numbers[name]
+        if near(value, right) or self.digits is not None and value == round(right, self.digits):
+            return ""
+        for wrong, symptom in self.mistakes.get(name, ()):
+            if near(value, wrong):
+                return f"{name}: {symptom}"
+        return f"{name} is not {value:.4g} in these numbers."
 
 
 class Judged:
@@ -76,13 +87,11 @@ class Judged:
         open_yet = [name for name in wanted if answer[name] is ...]
         need(len(open_yet) < len(wanted), "there is no answer yet.")
         need(not open_yet, f"still open: {', '.join(open_yet)}.")
-        for name in wanted[:-1]:
-            value, right = number(answer[name]), case.numbers[name]
-            rounded = case.digits is not None and value == round(right, case.digits)
-            for wrong, symptom in case.mistakes.get(name, ()):
-                other = rounded or not near(value, wrong) or near(wrong, right)
-                need(other, f"{name}: {symptom}")
-            need(rounded or near(value, right), f"{name} is not {value:.4g} in these numbers.")
+        amiss = [case.amiss(name, number(answer[name])) for name in wanted[:-1]]
+        if any(amiss):
+            right = [name for name, why in zip(wanted, amiss, strict=False) if not why]
+            told = [*filter(None, amiss), *(f"{name} is right." for name in right)]
+            raise WrongError(" ".join(told), 0.5 * len(right) / len(amiss))
         said = answer["verdict"]
         listed = ", ".join(f"“{each}”" for each in sorted(case.verdicts))
         need(said in case.verdicts, f"the numbers are right; the verdict is one of {listed}.", 0.5)

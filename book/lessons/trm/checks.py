@@ -1,5 +1,6 @@
 """The checks of the lesson's exercises, and of those of its evidence."""
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -53,91 +54,53 @@ def left_of_start(answer: Callable[[float, int], float], draw: Generator) -> str
     return "each step keeps the same share of what was there."
 
 
-def _near(found: Tensor, right: Tensor) -> bool:
-    return bool((found - right).norm() <= 1e-5 * right.norm())
+NUMBERS = [
+    (x, y, z)
+    for x, y, z in itertools.product((8, 16, 24, -8, -16), (0, 16, 32, 80, -40), (0, 8, 24))
+    if 7 * x + z != y
+]
+"""Puzzle, answer and mind before a look whose answer the next one changes: the cases of `look`."""
+FAR = 31  # steps from a case to the next: prime, so that each comes once
 
 
-@check
-def cycle(answer: Callable[..., Any], draw: Generator) -> str:
-    """Think n times, then answer, given the network, x, y, z and n."""
-    weight = 0.6 * torch.randn(5, 5, generator=draw, dtype=torch.float64)
-    x, y, z = torch.randn(3, 2, 5, generator=draw, dtype=torch.float64)
-    uses = 0
+@Judged
+def look(draw: Generator) -> Case:
+    """Mind and answer after one look of a network that halves, and where the next one leads."""
+    x, y, start = NUMBERS[draw.initial_seed() * FAR % len(NUMBERS)]
 
-    def net(h: Tensor) -> Tensor:
-        nonlocal uses
-        uses += 1
-        return (h @ weight).tanh()
+    def after(y: float, z: float, thoughts: int = 3) -> tuple[float, float]:
+        for _ in range(thoughts):
+            z = (x + y + z) / 2
+        return z, (y + z) / 2
 
-    def rightly(n: int, thought: Tensor = z) -> tuple[Tensor, Tensor]:
-        for _ in range(n):
-            thought = (((x + y + thought) @ weight).tanh()).clone()
-        return ((y + thought) @ weight).tanh(), thought
-
-    for n in (3, 1):
-        given = [part.clone() for part in (x, y, z)]
-        uses = 0
-        pair = answered(answer(net, x, y, z, n))
-        if not isinstance(pair, tuple | list) or len(pair) != 2:
-            raise WrongError("return two tensors: the new y, and the new z.")
-        found = [answered(part) for part in pair]
-        for part, name in zip(found, "yz", strict=True):
-            if not isinstance(part, Tensor) or part.shape != y.shape:
-                raise WrongError(f"the new {name} should be a tensor of y's shape.")
-        need(
-            all(one.equal(other) for one, other in zip(given, (x, y, z), strict=True)),
-            "what was passed in has been changed.",
-        )
-        (answer_right, mind_right), (new_y, new_z) = rightly(n), found
-        need(
-            not (_near(new_y, mind_right) and _near(new_z, answer_right)),
-            "the two have changed places: y comes first.",
-        )
-        need(uses == n + 1, f"with n = {n} the network is used {n + 1} times, not {uses}.")
-        once = ((x + y + z) @ weight).tanh()
-        need(
-            n == 1 or not _near(new_z, once),
-            "every thought starts from the same z: each should start from the one before.",
-        )
-        without = z
-        for _ in range(n):
-            without = ((x + without) @ weight).tanh()
-        need(not _near(new_z, without), "a thought sees the answer so far, too: x + y + z.")
-        blind = z
-        for _ in range(n):
-            blind = ((y + blind) @ weight).tanh()
-        need(not _near(new_z, blind), "a thought sees the puzzle: x + y + z.")
-        added = z
-        for _ in range(n):
-            added = added + ((x + y + added) @ weight).tanh()
-        need(
-            not _near(new_z, added),
-            "the new z is what the network gives; what came in is not added once more.",
-        )
-        early = ((y + z) @ weight).tanh()
-        hasty = z
-        for _ in range(n):
-            hasty = ((x + early + hasty) @ weight).tanh()
-        need(
-            not _near(new_z, hasty),
-            "y has changed before thinking begins: think n times first, then answer.",
-        )
-        need(_near(new_z, mind_right), "z should be net(x + y + z), again and again.")
-        need(
-            not _near(new_y, ((x + y + new_z) @ weight).tanh()),
-            "the answer does not see the puzzle: y + z.",
-        )
-        need(
-            not _near(new_y, ((y + z) @ weight).tanh()),
-            "the answer comes from the new z, after thinking.",
-        )
-        need(not _near(new_y, (new_z @ weight).tanh()), "the answer is mended, so it sees itself.")
-        need(
-            not _near(new_y, y + answer_right),
-            "the new y is what the network gives; what came in is not added once more.",
-        )
-        need(_near(new_y, answer_right), "the new y should be net(y + z), with the new z.")
-    return "one network, and what it is given says what it does."
+    z, answer = after(y, start)
+    return Case(
+        {"puzzle": x, "answer": y, "mind": start},
+        {"mind": z, "answer": answer},
+        "it rises" if after(answer, z)[1] > answer else "it falls",
+        {
+            "it rises": "after the second look the mind lies below the answer, and draws it down.",
+            "it falls": "after the second look the mind lies above the answer, and draws it up.",
+            "it stays": "the second look begins with another mind and another answer.",
+        },
+        {
+            "mind": (
+                (
+                    (x + y + start) / 2,
+                    "each thought starts from the one before, and there are three.",
+                ),
+                (after(y, start, 2)[0], "it thinks three times, and that is two."),
+                (after(y, start, 4)[0], "it thinks three times, and that is four."),
+                (x + start / 8 - x / 8, "a thought reads the answer, too."),
+                (y + start / 8 - y / 8, "a thought reads the puzzle, too."),
+            ),
+            "answer": (
+                ((x + y + z) / 2, "an answer leaves the puzzle aside."),
+                ((y + start) / 2, "it answers from what is in mind after thinking."),
+                (z / 2, "it reads its answer so far, too."),
+            ),
+        },
+    )
 
 
 GRID = [1, 2, 3, 4, 3, 4, 1, 2, 2, 1, 4, 3, 4, 3, 2, 1]

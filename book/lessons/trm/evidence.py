@@ -201,7 +201,7 @@ def recorded() -> Recorded:
 
 
 ASKED = tuple(
-    Number(name, 0, 100, label, best=100.0)
+    Number(name, 0, 100, label)
     for name, label in (
         ("eight looks", "Solved of a hundred by the small network, after eight looks"),
         ("four times the weights", "By the larger one, after one look"),
@@ -210,10 +210,7 @@ ASKED = tuple(
 
 
 def predicted(recorded: Recorded) -> list[Part]:
-    """What became of what the lesson asks: of a hundred minimal puzzles, how many are solved.
-
-    Each has one solution, which a solver finds; so a hundred is the best.
-    """
+    """What became of what the lesson asks: of a hundred minimal puzzles, how many are solved."""
     kinds = (recipe.TRM_LIVE, recipe.DEEP)
     return [
         question.came(float(round(100 * median(recorded.solved(kind)))))

@@ -206,6 +206,37 @@ def piles(live: Live) -> Picture:
     )
 
 
+MISREAD = ".2.1.....2.3.1..5.6.....53...11....."
+"""Of a thousand fresh ones that which the recorded network has wrong and is surest of."""
+
+
+def misread() -> Picture:
+    """A board that is wrong and held to be right: one of its clues was taken for another digit."""
+    clues, solution = TASK.read(MISREAD)
+    logits, halt = network().trace(clues[None], TRAINED)
+    written, sure = logits[-1, 0].argmax(-1), percent(halt[-1, 0].sigmoid(), 0)
+    mistaken = (clues > 0) & (written != clues)
+    given, read = (int(board[mistaken]) for board in (clues, written))
+    with figures.figure(TEXT, 3.0, columns=2) as (fig, (puzzle, board)):
+        fig.get_layout_engine().set(wspace=0.1)
+        figures.board(puzzle, clues, BOX, size=16.0)
+        kept = clues.masked_fill(mistaken, 0)
+        figures.board(board, kept, BOX, filled=written, solution=written.where(~mistaken, clues),
+                      size=16.0)  # fmt: skip
+        for ax, words in ((puzzle, "the puzzle"), (board, f"what it wrote, {sure} % sure")):
+            ax.set_title(words, fontsize=LETTERS + 0.5)
+    wrong = int((written != solution).sum())
+    return Picture(
+        fig,
+        f"It read the {given} in the first row as a {read}",
+        "Blue is what the network wrote; in the frame stands what it read in the place of a digit "
+        "that was given.",
+        f"Two boards of six by six. On the left a puzzle, with a {given} in its first row. On the "
+        f"right what the network wrote, {sure} % sure: a flawless Sudoku, in which a {read} stands "
+        f"in the place of that {given}, and {wrong} cells are not what they should be.",
+    )
+
+
 # --- On the landing page
 
 

@@ -31,15 +31,8 @@ def known_boards(a: list[int], b: list[int]) -> bool:
 
 
 def test_a_right_answer_passes_however_it_is_written() -> None:
-    def cycle(net: Any, x: Tensor, y: Tensor, z: Tensor, n: int) -> list[Tensor]:
-        thoughts = [z]
-        while len(thoughts) <= n:
-            thoughts.append(net(x + y + thoughts[-1]))
-        return [net(y + thoughts[-1]), thoughts[-1]]
-
     for outcome in (
         checks.left_of_start(lambda d, n: torch.tensor(d).pow(n)),
-        checks.cycle(cycle),
         checks.same_class(lambda a, b: [a.index(x) for x in a] == [b.index(x) for x in b]),
         checks.steps_taken(by_hand),
     ):

@@ -6,23 +6,15 @@ def of(head: str, *tried: tuple[str, str]) -> list[tuple[str, str]]:
     return [(f"def {head}:\n    return {value}", symptom) for value, symptom in tried]
 
 
-CYCLE = """
-def cycle(net, x, y, z, n):
-    start, old = z, y{first}
-    for _ in range({times}):
-        z = {thought}
-    return {found}
-"""
+LOOK = """case = 0
+answer = {{"mind": {mind}, "answer": {answer}, "verdict": {verdict!r}}}"""
 
 
-def cycle(
-    found: str, thought: str = "net(x + y + z)", times: str = "n", first: str = "", *, says: str
-) -> tuple[str, str]:
-    """A cycle with one part of it wrong: what it returns, a thought, how often, what is first."""
-    return CYCLE.format(found=found, thought=thought, times=times, first=first), says
+def look(mind: str = "7", answer: str = "3.5", verdict: str = "it rises") -> str:
+    """One look at the puzzle 8, from nothing, by a network that halves."""
+    return LOOK.format(mind=mind, answer=answer, verdict=verdict)
 
 
-RIGHT = "net(y + z), z"
 NO_ANSWER = "no answer yet"
 
 WRONG = {
@@ -71,26 +63,18 @@ WRONG = {
         ("d ** (n - 1)", "one step too few"),
         ("0.9**n", "for 0.99 and 30 steps it should be"),
     ),
-    "cycle": [
-        cycle("None", says=NO_ANSWER),
-        cycle("(..., ...)", says=NO_ANSWER),
-        cycle("y", says="return two tensors"),
-        cycle("(y, 1.0)", says="the new z should be a tensor"),
-        cycle("(net(y + z), start.zero_() + z)", says="has been changed"),
-        cycle("(z, net(y + z))", says="changed places"),
-        cycle(RIGHT, times="n + 1", says="used 4 times, not 5"),
-        cycle(RIGHT, times="n - 1", says="used 4 times, not 3"),
-        cycle(RIGHT, times="3", says="used 2 times, not 4"),
-        cycle(RIGHT, "net(x + y + start)", says="each should start from the one before"),
-        cycle(RIGHT, "net(x + z)", says="sees the answer so far"),
-        cycle(RIGHT, "net(y + z)", says="sees the puzzle"),
-        cycle(RIGHT, "net(2 * x + y + z)", says="again and again"),
-        cycle(RIGHT, "z + net(x + y + z)", says="not added once more"),
-        cycle("y, z", first="\n    y = net(y + z)", says="think n times first, then answer"),
-        cycle("net(x + y + z), z", says="does not see the puzzle"),
-        cycle("net(y + start), z", says="comes from the new z"),
-        cycle("net(z), z", says="sees itself"),
-        cycle("net(2 * y + z), z", says="with the new z"),
-        cycle("y + net(y + z), z", says="not added once more"),
+    "look": [
+        ("case, answer = 0, 3.5", "give a dictionary with answer, mind, verdict"),
+        (look("...", "...", "it rises"), "still open: answer, mind"),
+        (look(mind="4"), "each thought starts from the one before"),
+        (look(mind="6"), "that is two"),
+        (look(mind="7.5"), "that is four"),
+        (look(mind="0"), "a thought reads the puzzle, too"),
+        (look(answer="7.5"), "an answer leaves the puzzle aside"),
+        (look(answer="0"), "from what is in mind after thinking"),
+        (look(answer="3"), "answer is not 3 in these numbers"),
+        (look(verdict="it falls"), "above the answer, and draws it up"),
+        (look(verdict="it stays"), "another mind and another answer"),
+        (look(verdict="so be it"), "the verdict is one of"),
     ],
 }
