@@ -42,7 +42,7 @@ class Case:
     def amiss(self, name: str, value: float) -> str:
         """What is wrong with a number that was computed; nothing where it is right."""
         right = self.numbers[name]
-        if near(value, right) or self.digits is not None and value == round(right, self.digits):
+        if near(value, right) or (self.digits is not None and value == round(right, self.digits)):
             return ""
         for wrong, symptom in self.mistakes.get(name, ()):
             if near(value, wrong):
