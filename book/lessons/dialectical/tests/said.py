@@ -110,7 +110,7 @@ def of_readings(lesson: Says, proof: Says, teacher: Says) -> None:
     teacher("show that the loss on *prefixes* is terrible", where=bool((alone > NOTHING).all()))
     no_dearer = [statistics.within(found().saw(kind, "loss on prefixes"), found().saw(kind, "loss"),
                                    1e-3) for kind in ("published, masked", "corrected")]
-    seeds = COUNT[RECORDED.seeds].capitalize()
+    seeds = COUNT[RECORDED.seeds]
     lesson(f"{seeds} models of either kind, trained half as long again",
            where=LIVE.steps * 1.5 == RECORDED.steps)
     lesson("With a mended mask they pay on beginnings what they pay on whole strings",
