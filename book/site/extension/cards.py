@@ -86,24 +86,25 @@ def emblem(stem: str) -> str:
 
 
 def entry(card: Card, before: list[Card], address: str, picture: str) -> str:
-    """A card as an element of the list, after those before it.
+    """A card as an element of the numbered list, after those before it.
 
     >>> cats = Card("cats", "A & B", "Which?", ())
     >>> entry(Card("dogs", "D", "Who?", ("cats",)), [cats], "dogs.html", "<svg></svg>")
     '<li><a href="dogs.html"><svg></svg>\
-<strong>D</strong> <span>Who?</span> <small>after <em>A &amp; B</em></small></a></li>'
+<strong>D</strong> <span>Who?</span> <small>after lesson 1</small></a></li>'
 
     Raises:
         ExtensionError: it needs what is no lesson before it.
     """
-    titles = {each.stem: _text(each.title) for each in before}
-    if missing := [stem for stem in card.needs if stem not in titles]:
+    places = {each.stem: str(n) for n, each in enumerate(before, 1)}
+    if missing := [stem for stem in card.needs if stem not in places]:
         raise ExtensionError(f"{card.stem}.ipynb needs {missing[0]}, which is no lesson before it")
-    after = " and ".join(f"<em>{titles[stem]}</em>" for stem in card.needs)
+    after = "after lesson" + "s" * (len(card.needs) > 1) + " "
+    after += " and ".join(places[stem] for stem in card.needs)
     return (
         f'<li><a href="{html.escape(address)}">{picture}<strong>{_text(card.title)}</strong> '
         f"<span>{_text(card.question)}</span> "
-        f"<small>{f'after {after}' if after else 'needs no other lesson'}</small></a></li>"
+        f"<small>{after if card.needs else 'needs no other lesson'}</small></a></li>"
     )
 
 
