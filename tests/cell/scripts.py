@@ -134,6 +134,7 @@ def bench() -> list[Beside]:
     told = bench_told.told() | {"rates": [1e-6, 0.01, 1e-5], "swept": [0, 1], "seeds": 4}
     for task in ("sorting", "brackets"):
         told["tasks"][task] |= {"steps": 12}
+    told["tasks"]["sorting"] |= {"floor": 1.5}  # so that what reads ahead falls through it
     return [hosted('<div class="attn-bench-place"></div>', {"workbench.json": json.dumps(told)})]
 
 

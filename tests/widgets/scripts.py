@@ -329,10 +329,11 @@ js hire("it imports nothing")
 press One step
 js hire("it says nothing")
 press Train
-# another choice takes the sentence away, and another time it may do
-js hire("as ever")
+# another choice takes the sentence away; another time it may do, and of several none waits then
 press .attn-settings summary
 choose "80" of Steps
+press 3 seeds
+js hire("as ever")
 press Train
 """
 

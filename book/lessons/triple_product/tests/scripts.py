@@ -184,11 +184,12 @@ press .attn-settings summary
 choose "10" of Steps
 press Train
 press Keep
-# the challenge is for one layer; a kernel may teach other kinds
+# the challenge is for one layer; a kernel may teach other kinds, and other periods
 press 2
 choose "10" of Steps
 press Train
-js models[0].set("lessons", { "volume 1": models[0].get("lessons")["volume 1"] })
+js const { "volume 1": one } = models[0].get("lessons"), [task] = one.tasks; \
+  models[0].set("lessons", { one: { ...one, tasks: [{ ...task, periods: [6, 7] }] } })
 """
 
 COPIER = """
