@@ -73,7 +73,7 @@ class Scene:
 def of_lesson(stem: str, name: str) -> Any:
     """What a lesson's own file of tests says by this name, as `SCENES`: every one has to.
 
-    `use` is what somebody does with the widget, on a slide as well, so that it shows something else.
+    `use` is what somebody does with the widget, as on a slide, to see something else.
     """
     return getattr(import_module(f"{__package__}.test_{stem}"), name)
 
