@@ -236,6 +236,8 @@ js put("{")
 js put({ guesses: { cost: 1, fair: 2 }, runs: [] })
 js put({ guesses: 3, runs: 3 })
 js put({ guesses: { cost: "y" }, runs: [null, 7, { kind: "fair", name: "", said: "", series: 1 }] })
+# in the dark
+js document.documentElement.dataset.theme = "dark"
 """
 
 PANEL = """
