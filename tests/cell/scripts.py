@@ -161,10 +161,10 @@ js edit("def forward", "def backward")
 press Run
 js edit("# the", "raise ValueError('<img src=x onerror=document.title=1>') #")
 press Run
-js edit("# the", "print('<b>', tokens.shape) #")
+js edit("# the", "print('<b>', tokens.shape, torch.tensor([1, -1]) / 0) #")
 press Run
 press Run
-js edit("# the", "tokens *= 1 #")
+js edit("# the", "[2, 1].sort()\\n    tokens *= 1 #")
 press Run
 js edit("# the", "import js #")
 press Run
@@ -175,7 +175,8 @@ keys Tab Enter
 # it can be stopped, and what is changed while it runs is told of other code
 js edit("# the", "while True: pass #"); press("Run"); await wait(300); press("Stop")
 js edit("# the", "#"); press("Run"); edit("# the", "##")
-# what is typed stays, and the book's is there again
+# what is typed stays, on leaving too, and the book's is there again
+js edit("# the", "# left"); dispatchEvent(new PageTransitionEvent("pagehide")); full()
 reload
 press The book’s code again
 js full()
@@ -229,6 +230,9 @@ js answer("floor", "def floor(letters, length):\\n    return torch.ones(2).expon
 press Run
 press Begin anew
 press Save
+# nonsense that stands there counts nothing
+js localStorage.setItem("attention-notes reached deep_qkv", '{"floor": 7}')
+reload
 """
 
 FIELDS = r"""
