@@ -211,10 +211,15 @@ js put({ guesses: { cost: 1.5 }, runs: [] })
 # which takes nothing away that is not finished here
 type "much" into How far off it ends
 keys Tab
-js put({ guesses: { cost: 1.5, off: 0.3 }, runs: [] })
-# forgotten, and had back
+js put({ guesses: { cost: 1.5, off: 0.3, way: 1 }, runs: [] })
+# forgotten, and had back; what is guessed meanwhile stays
 press Forget mine: guesses and runs
-keys Enter
+press down
+press Undo: have guesses and runs back
+# what changes in another lesson takes nothing away that is being typed
+type "0.9" into How far off it ends
+js document.dispatchEvent(new CustomEvent("attn-yours", { detail: "another" }))
+keys Tab
 # one that is full to its last letter keeps no more, and says so, until there is room again
 js fill()
 type "0.123456" into How far off it ends
@@ -294,7 +299,7 @@ press .attn-settings summary
 press bent
 js put([["x", "!"]], "attention-notes coin bent")
 press Another seed
-js put([["side", "AAAA"]], "attention-notes coin bent")
+js put([["side", "AAAAAAAAAAA="]], "attention-notes coin bent")
 press Another seed
 # a browser that keeps nothing says so, and has them as long as the page is open
 press One step
