@@ -217,7 +217,7 @@ press Forget mine: guesses and runs
 press down
 press Undo: have guesses and runs back
 # what changes in another lesson takes nothing away that is being typed
-type "0.9" into How far off it ends
+type "1" into What a toss costs, in nats
 js document.dispatchEvent(new CustomEvent("attn-yours", { detail: "another" }))
 keys Tab
 # one that is full to its last letter keeps no more, and says so, until there is room again
