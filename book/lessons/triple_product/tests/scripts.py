@@ -190,7 +190,7 @@ press Train
 press 2
 choose "10" of Steps
 press Train
-js const { "dot 1": one } = models[0].get("lessons"), [task] = one.tasks; \
+js const { "angle 1": one } = models[0].get("lessons"), [task] = one.tasks; \
   models[0].set("lessons", { one: { ...one, tasks: [{ ...task, periods: [6, 7] }] } })
 """
 
