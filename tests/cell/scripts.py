@@ -112,6 +112,7 @@ def editor() -> list[Beside]:
     means = (Path(__file__).parent / "_lesson_coins.js").read_text("utf-8")
     place = 'class="attn-cell-place" data-lesson="coins" data-cell="model" data-of="code"'
     html = f'<div id="code"><pre>{CODE}</pre></div><div {place} data-trains></div>'
+    html += "<script>location.search && document.querySelector('pre').append('# later')</script>"
     return [hosted(html, {"coins.json": data, "_lesson_coins.js": means})]
 
 
@@ -182,6 +183,8 @@ press The book’s code again
 js full()
 js edit("# the", "# a full")
 press Run
+# whoever keeps nothing has the code of a later edition
+go to ?later
 """
 
 TRAINING = """
