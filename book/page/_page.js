@@ -206,6 +206,11 @@ export function rove(from, to) {
   to.focus();
 }
 
+/** Go on with the first of these that can do something, where what was pressed can do no more and keeps no focus. */
+export function goOn(...others) {
+  if (document.activeElement?.disabled) others.find(({ disabled }) => !disabled)?.focus();
+}
+
 /**
  * What arrow keys, Home and End do in a row of cells of which one is chosen: choose another, and go
  * there. Enter and space choose the one that has the focus. `columns` says how many stand side by

@@ -11,6 +11,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from .conftest import BACKED, CheckPage, OpenPage, address
+from .test_widgets import SCENES
 from .widget_page import centre, light_and_dark
 
 ALONE = ".attn-widget[data-alone]"
@@ -19,11 +20,7 @@ ALONE = ".attn-widget[data-alone]"
 BESIDE = """() => [...document.body.querySelectorAll("*")].filter((e) =>
   e.checkVisibility({ visibilityProperty: true }) && !e.closest("[data-alone]")
     && !e.querySelector("[data-alone]")).map((e) => e.outerHTML.slice(0, 80))"""
-# What can be dragged, by the address that shows it.
-HANDLES = {
-    "triple_product_volume": ("show=arrows&mode=hand", ".tp-hit:visible"),
-    "equilibrium": ("show=equilibrium&panel=plane", ".eq-hit:visible"),
-}
+DRAGGED = {scene.name: (scene.page or stem, scene) for stem, scene in SCENES if scene.handles}
 
 
 def query(page: Page) -> dict[str, str]:
@@ -53,16 +50,16 @@ def test_nothing_else_is_seen(stem: str, open_page: OpenPage, axe: CheckPage) ->
     visit.assert_clean()
 
 
-@pytest.mark.parametrize("stem", HANDLES)
+@pytest.mark.parametrize("name", DRAGGED)
 @pytest.mark.parametrize("width", [1280, 390])
 def test_what_is_dragged_stays_under_the_pointer(
-    stem: str, width: int, open_page: OpenPage
+    name: str, width: int, open_page: OpenPage
 ) -> None:
     """Large or not, to a pixel or two; not by zoom, under which engines differ in where it is."""
-    asked, which = HANDLES[stem]
-    page = open_page(f"{address(stem)}?bare&{asked}", width=width).page
+    stem, scene = DRAGGED[name]
+    page = open_page(f"{address(stem)}?bare&{scene.asked}", width=width).page
     assert page.locator(ALONE).evaluate("e => e.currentCSSZoom") == 1
-    handles = page.locator(which)
+    handles = page.locator(f"{scene.handles}:visible")
     assert handles.count() >= 2
     for handle in handles.all():
         handle.scroll_into_view_if_needed()

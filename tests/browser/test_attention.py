@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 import torch
-from playwright.sync_api import expect
+from playwright.sync_api import Locator, expect
 
 from attn_notes.models.whole import WholeSorter
 from attn_notes.tasks import sorting
@@ -137,3 +137,7 @@ def test_its_map_is_whole_with_a_note_above_it(height: int, open_page: OpenPage)
     page.evaluate(f"{STORE}.set({{ push: {{ n: 1, at: 0 }} }})")
     at = last.bounding_box()
     assert at and at["y"] + at["height"] <= height
+
+
+def use(widget: Locator) -> None:
+    widget.get_by_role("textbox").fill("bbc")

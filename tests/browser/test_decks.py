@@ -2,12 +2,12 @@
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Page, expect
 from pypdf import PdfReader
 
 from book import build
@@ -15,6 +15,7 @@ from book.paper import deck_pages, decks, printing
 
 from .. import exercises
 from .conftest import ROOT, STEMS, recorded
+from .widget_page import of_lesson
 
 SLIDE = {"width": 1280, "height": 720}
 LETTERS = 18  # px, the smallest; an exponent of a figure's scale may be a hair smaller
@@ -43,22 +44,6 @@ AMISS = """(slide, least) => {
 }"""
 SHOW_ALL = "() => { while (Reveal.availableFragments().next) Reveal.nextFragment(); }"
 IN_WIDGET = ".attn-widget[data-alone]"
-
-# What somebody does with each widget, by its name and the view that a slide opens.
-ACTS: dict[tuple[str, str], Callable[[Locator], None]] = {
-    ("attention", ""): lambda widget: widget.get_by_role("textbox").fill("bbc"),
-    ("sorter", ""): lambda widget: widget.get_by_label("Type three letters").fill("bbc"),
-    ("brackets", ""): lambda widget: widget.get_by_label("Your string").fill("(a)"),
-    ("arrows", "head"): lambda widget: widget.get_by_text("another sequence").click(),
-    ("arrows", "hand"): lambda widget: widget.locator("[type=range]").first.press("ArrowRight"),
-    ("sudoku", ""): lambda widget: widget.get_by_role("button", name="Look").click(),
-    ("equilibrium", ""): lambda widget: widget.get_by_role("button", name="Mutual").click(),
-}
-
-
-def act(slide: decks.Slide) -> tuple[str, str]:
-    """Which of ACTS belongs to a slide."""
-    return slide.content, str(slide.more.get("choose", {}).get("mode", ""))
 
 
 @pytest.fixture(scope="module")
@@ -105,7 +90,7 @@ def test_every_slide_fits_its_letters_are_large_and_its_models_alive(
         expect(widget).to_have_attribute("data-show", slide.content)
         assert widget.evaluate(AMISS, LETTERS) == [], f"{said}, inside"
         before = widget.inner_html()
-        ACTS[act(slide)](widget)
+        of_lesson(stem, "use")(widget)
         expect(widget).not_to_have_js_property("innerHTML", before)
         assert widget.evaluate(AMISS, LETTERS) == [], f"{said}, inside, used"
         widget.locator(":is(button, input):visible").first.press("PageDown")

@@ -133,6 +133,10 @@ def states(widget: Locator) -> Iterator[tuple[str, bool]]:
         yield f"{model}, zeroed and refused", model == "plain"
 
 
+def use(widget: Locator) -> None:
+    widget.get_by_label("Type three letters").fill("bbc")
+
+
 SCENES = [Scene("deep_qkv", states)]
 TOGETHER = [".abc-ask", ".abc-map", ".abc-steps", *TRAIN]
 KNOWABLE = ["the four it can know"]

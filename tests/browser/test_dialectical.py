@@ -454,6 +454,10 @@ def predicts(widget: Locator) -> Iterator[tuple[str, bool]]:
     yield "refused", True
 
 
+def use(widget: Locator) -> None:
+    widget.get_by_label("Your string").fill("(a)")
+
+
 PART = ".dh-explorer"  # what stands above the panel for training
 SCENES = [
     Scene("dialectical, losses", predicts, {1280: 40.25, 390: 56}, PART),

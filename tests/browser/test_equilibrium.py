@@ -401,7 +401,12 @@ def states(widget: Locator) -> Iterator[tuple[str, bool]]:
     yield "refused", True
 
 
-SCENES = [Scene("equilibrium", states, limits={1280: 47, 390: 74})]
+def use(widget: Locator) -> None:
+    widget.get_by_role("button", name="Mutual").click()
+
+
+PLANE = "show=equilibrium&panel=plane"
+SCENES = [Scene("equilibrium", states, {1280: 47, 390: 74}, handles=".eq-hit", asked=PLANE)]
 TOGETHER = [".eq-presets", ".eq-plane", ".eq-legend", ".eq-verdict", "[id$=first]"]
 SETTLED = {"learning rate": str(2 * recipe.IN_PAGE_RATE), "steps": "150"}
 CHALLENGES = [

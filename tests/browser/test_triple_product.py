@@ -22,6 +22,7 @@ from .training_page import TRAIN, Challenge, trained
 from .widget_page import Scene
 
 SECOND = "triple_product_volume"
+HAND = "show=arrows&mode=hand"
 CHAPTER = f"book/lessons/triple_product/{SECOND}.html"  # which has all of it
 RUNS = [*itertools.product(("one layer", "two layers"), recipe.KINDS)]
 TASKS = (recipe.FIXED, recipe.RANDOM, Copying(5, 40, (7, 39)))  # longer than the alphabet
@@ -265,9 +266,13 @@ def states(widget: Locator) -> Iterator[tuple[str, bool]]:
     yield "in a head, refused", True
 
 
+def use(widget: Locator) -> None:
+    widget.get_by_text("another sequence").click()
+
+
 SCENES = [
     Scene("triple_product", heads),
-    Scene("triple_product, by hand", states, page=SECOND),
+    Scene("triple_product, by hand", states, page=SECOND, handles=".tp-hit", asked=HAND),
 ]
 TOGETHER = [".tp-tokens", ".tp-answer", *TRAIN]
 COPIER = {"learning rate": "0.015", "steps": "200", "speed": "fast"}

@@ -461,6 +461,10 @@ def states(widget: Locator) -> Iterator[tuple[str, bool]]:
     widget.get_by_label("its answer").check()
 
 
+def use(widget: Locator) -> None:
+    widget.get_by_role("button", name="Look").click()
+
+
 # What the panel trains is always as high.
 SCENES = [Scene("trm", states, limits={1280: 44, 390: 73}, part=".attn-trained")]
 TOGETHER = [".trm-board", ".trm-buttons", ".trm-dial", *TRAIN]

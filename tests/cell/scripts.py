@@ -112,6 +112,7 @@ def editor() -> list[Beside]:
     means = (Path(__file__).parent / "_lesson_coins.js").read_text("utf-8")
     place = 'class="attn-cell-place" data-lesson="coins" data-cell="model" data-of="code"'
     html = f'<div id="code"><pre>{CODE}</pre></div><div {place} data-trains></div>'
+    html += "<script>location.search && document.querySelector('pre').append('# later')</script>"
     return [hosted(html, {"coins.json": data, "_lesson_coins.js": means})]
 
 
@@ -134,6 +135,7 @@ def bench() -> list[Beside]:
     told = bench_told.told() | {"rates": [1e-6, 0.01, 1e-5], "swept": [0, 1], "seeds": 4}
     for task in ("sorting", "brackets"):
         told["tasks"][task] |= {"steps": 12}
+    told["tasks"]["sorting"] |= {"floor": 1.5}  # so that what reads ahead falls through it
     return [hosted('<div class="attn-bench-place"></div>', {"workbench.json": json.dumps(told)})]
 
 
@@ -160,10 +162,10 @@ js edit("def forward", "def backward")
 press Run
 js edit("# the", "raise ValueError('<img src=x onerror=document.title=1>') #")
 press Run
-js edit("# the", "print('<b>', tokens.shape) #")
+js edit("# the", "print('<b>', tokens.shape, torch.tensor([1, -1]) / 0) #")
 press Run
 press Run
-js edit("# the", "tokens *= 1 #")
+js edit("# the", "[2, 1].sort()\\n    tokens *= 1 #")
 press Run
 js edit("# the", "import js #")
 press Run
@@ -174,12 +176,15 @@ keys Tab Enter
 # it can be stopped, and what is changed while it runs is told of other code
 js edit("# the", "while True: pass #"); press("Run"); await wait(300); press("Stop")
 js edit("# the", "#"); press("Run"); edit("# the", "##")
-# what is typed stays, and the book's is there again
+# what is typed stays, on leaving too, and the book's is there again
+js edit("# the", "# left"); dispatchEvent(new PageTransitionEvent("pagehide")); full()
 reload
 press The book’s code again
 js full()
 js edit("# the", "# a full")
 press Run
+# whoever keeps nothing has the code of a later edition
+go to ?later
 """
 
 TRAINING = """
@@ -228,6 +233,9 @@ js answer("floor", "def floor(letters, length):\\n    return torch.ones(2).expon
 press Run
 press Begin anew
 press Save
+# nonsense that stands there counts nothing
+js localStorage.setItem("attention-notes reached deep_qkv", '{"floor": 7}')
+reload
 """
 
 FIELDS = r"""

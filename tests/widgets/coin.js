@@ -41,11 +41,12 @@ Object.assign(globalThis, {
   full: () => {
     Storage.prototype.setItem = refuse("QuotaExceededError");
   },
-  /** The largest texts that still fit, until none does. */
+  /** The longest text that still fits: not a letter more does. */
   fill: () => {
-    for (let i = 0, size = 2 ** 22; size >= 1; i++) {
+    for (let text = "", size = 2 ** 22; size >= 1; ) {
       try {
-        localStorage.setItem(`of another page ${i}`, "x".repeat(size));
+        localStorage.setItem("of another page", text + "x".repeat(size));
+        text += "x".repeat(size);
       } catch {
         size /= 2;
       }

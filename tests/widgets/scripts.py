@@ -211,10 +211,15 @@ js put({ guesses: { cost: 1.5 }, runs: [] })
 # which takes nothing away that is not finished here
 type "much" into How far off it ends
 keys Tab
-js put({ guesses: { cost: 1.5, off: 0.3 }, runs: [] })
-# forgotten, and had back
+js put({ guesses: { cost: 1.5, off: 0.3, way: 1 }, runs: [] })
+# forgotten, and had back; what is guessed meanwhile stays
 press Forget mine: guesses and runs
-keys Enter
+press down
+press Undo: have guesses and runs back
+# what changes in another lesson takes nothing away that is being typed
+type "1" into What a toss costs, in nats
+js document.dispatchEvent(new CustomEvent("attn-yours", { detail: "another" }))
+keys Tab
 # one that is full to its last letter keeps no more, and says so, until there is room again
 js fill()
 type "0.123456" into How far off it ends
@@ -236,6 +241,8 @@ js put("{")
 js put({ guesses: { cost: 1, fair: 2 }, runs: [] })
 js put({ guesses: 3, runs: 3 })
 js put({ guesses: { cost: "y" }, runs: [null, 7, { kind: "fair", name: "", said: "", series: 1 }] })
+# in the dark
+js document.documentElement.dataset.theme = "dark"
 """
 
 PANEL = """
@@ -292,7 +299,7 @@ press .attn-settings summary
 press bent
 js put([["x", "!"]], "attention-notes coin bent")
 press Another seed
-js put([["side", "AAAA"]], "attention-notes coin bent")
+js put([["side", "AAAAAAAAAAA="]], "attention-notes coin bent")
 press Another seed
 # a browser that keeps nothing says so, and has them as long as the page is open
 press One step
@@ -329,10 +336,11 @@ js hire("it imports nothing")
 press One step
 js hire("it says nothing")
 press Train
-# another choice takes the sentence away, and another time it may do
-js hire("as ever")
+# another choice takes the sentence away; another time it may do, and of several none waits then
 press .attn-settings summary
 choose "80" of Steps
+press 3 seeds
+js hire("as ever")
 press Train
 """
 

@@ -39,7 +39,7 @@ export const price = {
     parts.push(words(left + 2 * step, up(-Math.log(LIKELY)) - 10, small ? "unknown" : "nobody can know these", "whole-middle whole-soft"));
     parts.push(words(left + 5 * step, up(floor) - 10, small ? "known" : "these can be known", "whole-middle whole-soft"));
     parts.push(line(left, up(floor), right, up(floor), "whole-floor"));
-    const low = mean < floor - 5e-4;
+    const low = mean < floor;
     const y = Math.min(up(mean), base - 2);
     const near = Math.abs(y - up(floor)) < 28;
     const say = ["Over all 27 words the mean is ", figure(mean, 4), "; the floor is ", figure(floor, 4), low ? ". It lies below: this model has seen what it should predict." : "."];

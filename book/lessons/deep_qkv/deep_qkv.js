@@ -4,7 +4,7 @@
 import { alone } from "./_alone.js";
 import { oneOf, typed, whole } from "./_chosen.js";
 import { unpack } from "./_unpack.js";
-import { beside, button, html, number, plural, saver, select } from "./_page.js";
+import { beside, button, goOn, html, number, plural, saver, select } from "./_page.js";
 import { machines } from "./_machines.js";
 import { opens } from "./_open.js";
 import { ALLOWED, answerView } from "./_deep_qkv_answer.js";
@@ -190,7 +190,6 @@ async function render({ model, el }) {
 
   /** Go to an edit, back or forth, and say what that did. */
   function go(to, prefix) {
-    const pressed = document.activeElement;
     const before = score(answers);
     const { words } = shown.edits[Math.max(shown.position, to)];
     shown.position = to;
@@ -200,8 +199,7 @@ async function render({ model, el }) {
     const after = score(answers);
     const effect = before === after ? `Score stays ${after}.` : `Score ${before} → ${after}.`;
     status.textContent = `${prefix ? `${prefix}: ` : ""}${words}. ${effect}`;
-    // Whoever pressed a button that can do no more goes on with the other.
-    if (pressed?.disabled) (undo.disabled ? redo : undo).focus();
+    goOn(undo, redo);
   }
 
   const cellName = (matrix, index) => {

@@ -1,6 +1,6 @@
 // The recursion as a drawing that one steps through: three boards, one network, and what it reads and rewrites.
 
-import { button, html, plural, speaker, svg } from "./_page.js";
+import { button, goOn, html, plural, speaker, svg } from "./_page.js";
 
 const SIDE = 180; // of a board
 const NAMES = { puzzle: "the puzzle", mind: "in mind", answer: "its answer" };
@@ -55,9 +55,10 @@ export function recursionView({ model, el }) {
   const uses = thoughts + 1; // in a look
   const spoken = speaker();
   let at = 0; // uses so far
-  const go = (next) => {
-    at = next;
+  const go = (to) => {
+    at = to;
     draw();
+    goOn(next, back);
   };
   const picture = html("div", { class: "trm-recursion-picture" });
   const told = html("p", { class: "trm-recursion-told" });

@@ -9,6 +9,7 @@ import { opens } from "./_open.js";
 import {
   beside,
   button,
+  goOn,
   html,
   menus,
   player,
@@ -400,6 +401,7 @@ function render({ model, el }) {
     for (const control of [play, course.input]) control.disabled = !wakes;
     back.disabled = !wakes || model.get("step") === 0;
     next.disabled = !wakes || model.get("step") === LAST;
+    if ([back, next].includes(document.activeElement)) goOn(next, back);
     play.textContent = plays.going() ? "Pause" : "Play";
     told.textContent = tell(scene(found, seen, before), Boolean(run()));
     told.classList.toggle("attn-wrong", draft ? !judge(task, draft).open : Boolean(found.fault));

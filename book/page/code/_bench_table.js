@@ -15,7 +15,7 @@ function dots(above, kind) {
     const share = (Math.log10(Math.max(x, 10 ** LEAST)) - LEAST) / (MOST - LEAST);
     return 6 + (WIDTH - 12) * Math.min(1, share);
   };
-  const marks = above.map((x) => svg("circle", { cx: Number.isFinite(x) ? place(x) : WIDTH - 6, cy: 9, r: 4 }));
+  const marks = above.map((x) => svg("circle", { cx: place(x), cy: 9, r: 4 }));
   return svg("svg", { class: `attn-bench-dots ${kind}`, viewBox: `0 0 ${WIDTH} 18`, width: WIDTH, "aria-hidden": "true" }, ...marks);
 }
 

@@ -105,7 +105,8 @@ point at [data-picture=price] [data-at="0,0"]
 press ccc becomes ccc.
 # the map leads to a picture
 press loss
-# words open another word, and give back what was there
+# words open another word, where its second letter is written, and give back what was there
+press [data-picture=mixtures] .whole-token 1
 press aab
 press aab
 press acc
@@ -116,9 +117,8 @@ width 360
 """
 
 TRAINING = """
-# without the mask it falls through the floor; with it, it does not
+# without the mask it falls through the floor
 press Train one without a mask
-press Train one with the mask
 # what was trained here is in all pictures, and can be put back
 press without the mask
 press back
@@ -128,6 +128,8 @@ point at [data-picture=unmasked] [data-at="8,26"]
 # once more is another seed; what was dragged in the one before is not in it
 drag number 1 of the query at place 5 by 66 0
 press Train one without a mask
+# with the mask it does not, from the same seed
+press Train one with the mask
 # as wide as a phone
 point away
 width 360

@@ -114,6 +114,8 @@ type "cab" into Type three letters
 press .abc-cell 30
 press zero all: position embedding
 press .abc-apart
+# in the dark
+js document.documentElement.dataset.theme = "dark"
 """
 
 KEYS = """

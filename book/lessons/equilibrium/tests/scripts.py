@@ -117,7 +117,8 @@ js put({{ weights: [0.5, 0.5], input: [1, -1], target: [1, 1] }})
 js put({{ weights: [0, 2.836], input: [0.681, -2.139], target: [2.279, -2.654], \
   beta: 0.00521, steps: 207, method: "clipped" }})
 js put({{ steps: 3 }})
-# learning ends where no state rests any more
+# learning changes nothing on the target, and ends where no state rests any more
+js put({{ weights: [0, 0], input: [0, 0], target: [0, 0], learned: 7 }})
 js put({{ weights: [2.4, 0.7], input: [2.5, -1.5], target: [0.6, -2.8], beta: 0.1, learned: 7 }})
 # without a model the network sleeps; from tab to tab by keys
 press The network

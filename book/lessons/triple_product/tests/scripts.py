@@ -125,7 +125,7 @@ TEXTS = """
 # a text of its period, one that repeats at once, and one that does not; no key is chosen then
 press .tp-bar 2
 type "abcdefghijklabcdef" into Text
-type "ABCabcab" into Text
+type "ABCabca" into Text
 type "aaaaaaaaaaaaaaaaaaaabbbbbbbbbbbbbbbbbbbb" into Text
 # what cannot be read says so, and leaves what is shown
 type "" into Text
@@ -184,11 +184,14 @@ press .attn-settings summary
 choose "10" of Steps
 press Train
 press Keep
-# the challenge is for one layer; a kernel may teach other kinds
+# the challenge is for one layer and one period; a kernel may teach other kinds, and other periods
+press 6 to 12
+press Train
 press 2
 choose "10" of Steps
 press Train
-js models[0].set("lessons", { "volume 1": models[0].get("lessons")["volume 1"] })
+js const { "angle 1": one } = models[0].get("lessons"), [task] = one.tasks; \
+  models[0].set("lessons", { one: { ...one, tasks: [{ ...task, periods: [6, 7] }] } })
 """
 
 COPIER = """

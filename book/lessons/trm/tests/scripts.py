@@ -136,6 +136,7 @@ keys Delete
 # what is no digit of this board
 press .trm-cell 2
 keys 7
+keys 6
 keys 4
 keys F4 Control+5
 # without a clue that was needed there are several solutions; one more is a puzzle yet
@@ -291,6 +292,7 @@ press Back
 # on a phone the boards stand under one another
 width 360
 press Next
+keys Enter Enter Enter Enter Enter Enter Enter
 press Start over
 """
 SCRIPTS = {
