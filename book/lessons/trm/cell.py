@@ -1,7 +1,5 @@
 """The lesson's code that a reader may change in the page: what it is run on, and beside what."""
 
-from torch import Generator
-
 from book.lessons.trm import evidence, recipe
 from book.page.code.lesson import Cell
 
@@ -18,7 +16,7 @@ def task(cell, given):
 def cells() -> list[Cell]:
     """The network and one look with it, with recorded weights, at three puzzles."""
     model = evidence.network()
-    puzzles, _ = recipe.TASK.sample(PUZZLES, Generator().manual_seed(0))
+    puzzles, _ = recipe.FRESH["minimal"]._replace(size=PUZZLES).sample()
     y, z = model.start(PUZZLES)
     given = {**model.state_dict(), "puzzles": puzzles, "y": y, "z": z}
     digits = ("digit", model.out.out_features)

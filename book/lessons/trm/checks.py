@@ -75,7 +75,7 @@ def look(draw: Generator) -> Case:
 
     z, answer = after(y, start)
     return Case(
-        {"puzzle": x, "answer": y, "mind": start},
+        {"puzzle": x, "mind before the look": start, "answer before it": y},
         {"mind": z, "answer": answer},
         "it rises" if after(answer, z)[1] > answer else "it falls",
         {

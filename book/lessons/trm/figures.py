@@ -100,7 +100,7 @@ def looks(live: Live, recorded: Recorded) -> Picture:
         ):  # right of what a reader guesses and trains
             ax.text(11.4, height, words, color=colour, fontsize=LETTERS, va=where)
         ax.set(ylim=(0, 103), xlim=(0.5, THINK))
-        ax.set_xlabel("looks (dotted: as many as in training)", fontsize=LETTERS)
+        ax.set_xlabel("looks (upright dots: as many as in training)", fontsize=LETTERS)
         ax.set_ylabel("solved, of a hundred", fontsize=LETTERS)
         ax.set_xticks([1, 2, 4, 8, 12, 16])
         ax.tick_params(labelsize=LETTERS)

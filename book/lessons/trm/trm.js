@@ -419,7 +419,7 @@ function render({ model, el }) {
         : "Training was free to draw this grid’s class.";
     }
     return held
-      ? "Training never showed this grid, under any names of its digits."
+      ? "Training never showed this grid, not even with its digits renamed."
       : "Training was free to draw this grid.";
   };
 

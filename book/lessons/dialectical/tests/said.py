@@ -63,8 +63,8 @@ def of_settings(lesson: Says, proof: Says, teacher: Says) -> None:
     lesson(f"The mean is {TASK.floor:.3f} nats, the [floor]", f"still pays {float(first):.2f} here",
            f"one to {most} pairs of brackets, each number equally likely",
            f"In one case of {COUNT[round(1 / TASK.filler)]} it is filler",
-           f"if there are {most}, in one of {most}", f"in which a coin costs {math.log(2):.2f}",
-           f"It reads up to {COUNT[recipe.PUBLISHED.steps]} times over",
+           f"closes at once in half of all cases, and of {most} in one of {most}",
+           f"A fair coin costs {math.log(2):.2f}",
            f"from the same {COUNT[LIVE.seeds]} [seeds]",
            f"There are {COUNT[len(VOCABULARY)]} signs, padding among them",
            f"pays {number(NOTHING, 2)}, the logarithm of {COUNT[len(VOCABULARY)]}")
@@ -111,7 +111,7 @@ def of_readings(lesson: Says, proof: Says, teacher: Says) -> None:
     no_dearer = [statistics.within(found().saw(kind, "loss on prefixes"), found().saw(kind, "loss"),
                                    1e-3) for kind in ("published, masked", "corrected")]
     seeds = COUNT[RECORDED.seeds]
-    lesson(f"{seeds} models of either kind, trained half as long again",
+    lesson(f"{seeds} models of either kind, trained for one and a half times as long",
            where=LIVE.steps * 1.5 == RECORDED.steps)
     lesson("With a mended mask they pay on beginnings what they pay on whole strings",
            held=[told(HONEST)], where=no_dearer[0])

@@ -77,10 +77,13 @@ def what_looking_again_brings(lesson: Says, evid: Says, teaching: Says) -> None:
            f"weights solve {apart_solve}", held=[shares])
     lesson(f"looking again brings {many}, where a network trained for one look stays at {alone}",
            held=[again])
-    lesson("Both got the same computing in training", where=abs(
+    lesson("each step was one look, and a look costs the same in both", where=abs(
         recipe.operations(recipe.baselines()[DEEP]) / recipe.operations(LIVE) - 1) < 1e-2)
-    lesson(f"It solves {alone} of a hundred. That look is four uses of two layers, so it is "
-           "eight layers deep, and so is the larger network",
+    lesson(f"(The {percent(first.min(), 0)} to {percent(first.max(), 0)} above were trained for "
+           "eight looks", where=TRAINED == LIVE.settings.steps == 8)
+    lesson(f"It solves {alone} of a hundred",
+           "That look is four uses of two layers, so it is eight layers deep, and so is the larger "
+           "network",
            f"It solves {of_100(recipe.SHARING, 1)}, and with only four trainings this may be the",
            untold=[apart], where=recipe.USES * LIVE.config.layers == 8
            == recipe.baselines()[DEEP].config.layers)
@@ -209,8 +212,8 @@ def what_it_knows(lesson: Says, evid: Says, teaching: Says) -> None:
     lesson("## It knows when it is right", "when it says that its board is right, it nearly always",
            held=[knows])
     lesson("In four recorded trainings it is much the same",
-           "Of two hundred boards that the network is sure of, about one is wrong",
-           "Of thirty that it doubts, about one is right", held=[knows],
+           "Of the boards that the network is sure of, about 1 in 200 is wrong",
+           "Of those that it doubts, about 1 in 30 is right", held=[knows],
            where=round((wrong + right) / wrong, -2) == 200 and len(R.members()) == 4
            and round((doubted + missed) / missed, -1) == 30)
     lesson("Some boards are stopped too early", failed=[stopping])
