@@ -83,9 +83,8 @@ def locate(ask: Subject, model: Any, x: Tensor, other: Tensor, cut: int) -> str:
     share = ask.relative + 4 * ask.noise / ask.scale
     last = ""  # that was right
     between: str | None = None  # what holds it and the first that was not
-    for (name, ins, outs), (_, other_ins, other_outs) in zip(
-        watched(x), watched(other), strict=False
-    ):
+    both = zip(watched(x), watched(other), strict=False)
+    for (name, ins, outs), (_, other_ins, other_outs) in both:
         # What is made beside positions, a last state or a loss, may well hang on all of the text.
         if _alike(outs, other_outs, share, placed=any(has for has, _ in outs)):
             last = name

@@ -23,16 +23,7 @@ from attn_notes.analysis.asking import roots
 from attn_notes.doubt import checks, questions
 from attn_notes.doubt.checks import GROWN, Case
 from attn_notes.doubt.reports import ALONE, REFUSED, Answer, RefusedError, Report, refusal
-from attn_notes.doubt.subject import (
-    LARGE,
-    MIXED,
-    Call,
-    Subject,
-    asked,
-    doubtful,
-    logits,
-    movable,
-)
+from attn_notes.doubt.subject import LARGE, MIXED, Call, Subject, asked, doubtful, logits, movable
 
 MODES = ("eval", "train")
 BUDGET = 300.0
@@ -166,6 +157,7 @@ class _Asking:
     notes: list[str]
     movable: bool
     took: float = 0.0  # seconds a row
+    noise: float = 0.0  # that cannot be repeated
 
     judge = property(lambda self: not self.undoubled)  # whether it is double precision
 
@@ -213,6 +205,9 @@ class _Asking:
             self.notes.append(said)
         elif shorter < len(x):
             self.notes.append(f"asked at {shorter} and at {len(x)} tokens")
+        if self.noise:
+            said = f"the same question gives other logits, by up to {self.noise:.0e}: noise that "
+            self.notes.append(said + "cannot be repeated hides what is smaller")
         about = f"causal, of {_name(self.case.model)}, {len(x)} tokens of {self.case.vocabulary:,}"
         return Report(about, answers, [*dict.fromkeys(filter(None, self.notes))])
 
@@ -272,10 +267,7 @@ class _Asking:
             why = f": {', '.join(zeros)} {'start' if zeros[1:] else 'starts'} at zero" * bool(zeros)
             found = replace(found, found=f"{found.found}, {ALONE}{why}")
         if subject.relative * subject.scale < subject.noise < math.inf:  # and not rounding
-            self.notes.append(
-                f"the same question gives other logits, by up to {subject.noise:.0e}, with "
-                "the same random numbers: noise that cannot be repeated hides what is smaller"
-            )
+            self.noise = max(self.noise, subject.noise)
         self.took = found.seconds / max(1, subject.rows)
         return replace(found, mode=subject.name, rows=subject.rows)
 
@@ -328,9 +320,8 @@ def _head(case: Case) -> nn.Linear | None:
                 how = partial(asked, case.model, case.call, train=False, wide=False, head=part)
                 try:
                     with how() as subject, torch.no_grad():
-                        made = logits(
-                            subject.made(case.beginning[None]), case.beginning[None], MIXED
-                        )
+                        x = case.beginning[None]
+                        made = logits(subject.made(x), x, MIXED)
                 except Exception:
                     continue
                 if made.shape[-1] == MIXED:

@@ -221,9 +221,8 @@ def each(ask: Subject, case: Case, until: float, alone: bool = False) -> Answer:
             if len(x) < len(case.x):
                 left = ", ".join(filter(None, [left, f"more than the first {len(x)} tokens"]))
             rest = missing * found.took
-            return Answer(
-                *("", "ok"), above=found.above, left_out=left, rest=rest, needed=bool(missing)
-            )
+            cut: dict[str, Any] = {"left_out": left, "rest": rest, "needed": bool(missing)}
+            return Answer("", "ok", above=found.above, **cut)
     return Answer(
         "", "not asked", found=f"{count:,} single changes are more than {questions.MOST_EACH:,}"
     )

@@ -93,8 +93,8 @@ def compare(
 ) -> Compared:
     """Compare two ways: each at the best of the rates, which is chosen on other seeds.
 
-    A seed should fix the start and the batches of both: a pair. If pairs agree, signed ranks of
-    their differences are tested, else ranks of all. A seed that diverges is worse than all others.
+    A seed should fix the start and the batches of both: a pair. Where pairs agree, or one side ends
+    alike for all seeds, signed ranks are tested, else ranks of all. A seed that diverges is worst.
 
     A rate that few seeds have chosen may be another's by chance, and then two equal ways differ. So
     where they do, the worse one is trained at each other rate as well that the seeds for tuning
@@ -110,13 +110,15 @@ def compare(
             many as rates, one more, and where they differ one for each rate that may be the best.
 
     Raises:
-        ValueError: no rates or seeds, or seeds that are in both; an arm that does not return a
-            number a seed, or none that is finite at any rate.
+        ValueError: no rates or seeds, seeds that stand twice or are in both; an arm that does not
+            return a number a seed, or none that is finite at any rate.
     """
     allowed.some(rates=rates)
     fresh = range(seeds) if isinstance(seeds, int) else list(seeds)
     chosen = range(TUNING, TUNING + tuning) if isinstance(tuning, int) else list(tuning)
     allowed.some(seeds=fresh, tuning=chosen)
+    if len({*fresh}) < len(fresh) or len({*chosen}) < len(chosen):
+        raise ValueError("seeds must differ: one that stands twice shows nothing more")
     if both := set(fresh) & set(chosen):
         raise ValueError(f"rates must be chosen on other seeds than {sorted(both)}")
     notes: list[str] = []
@@ -192,7 +194,8 @@ def _rivals(tuned: dict[float, Tensor], best: float) -> dict[float, int]:
 
 
 def _ends(way: Arm, rate: float, seeds: Sequence[int]) -> Tensor:
-    found = torch.as_tensor(way(rate, seeds)).detach().cpu().double()
+    made = way(rate, seeds)
+    found = torch.as_tensor(math.nan if made is None else made).detach().cpu().double()
     if found.shape != (len(seeds),):
         raise ValueError(f"an arm returns a number a seed, not {tuple(found.shape)}")
     return found
@@ -212,7 +215,8 @@ def _tested(a: Tensor, b: Tensor, notes: list[str]) -> tuple[Effect, float, floa
         notes.append(f"{int((~finite).sum())} of {len(a)} seeds diverged: look at them")
         nothing = Effect(math.nan, -math.inf, math.inf)
         return nothing, statistics.rank_p(a, b), together, False, math.nan
-    paired = together >= AGREE and len(a) >= PAIRS
+    still = len(a) > 1 and not float(a.std()) * float(b.std())  # ranks take a spread for a middle
+    paired = still or (together >= AGREE and len(a) >= PAIRS)
     if paired:
         effect, p = statistics.shift(a - b), statistics.signed_rank_p(a - b)
         least = statistics.could_show_in_pairs(a - b)

@@ -13,6 +13,7 @@ from attn_notes.doubt.reports import Answer, Report
 from attn_notes.tasks.text import count_losses
 
 LEAST = 5  # losses that an interval needs
+FEW, ASIDE = 100, 0.875  # fewer losses' own spread says too little; of a bound, on one side alone
 BLOCKS = 20  # of neighbouring tokens, whose means make an interval
 CHANCE = 1.645 / math.sqrt(BLOCKS)  # as far neighbouring blocks agree by chance, once in twenty
 TENTHS, VARIED = 10, 1.59  # where blocks vary more than tokens do, by chance once in twenty
@@ -45,14 +46,13 @@ def floor(
 
     Raises:
         ValueError: no tokens, or others than those of the vocabulary; no orders; an entropy that is
-            no finite number; losses that are none.
+            no finite number or above ln v; losses that are none.
     """
     allowed.whole(2, 2**31, vocabulary=vocabulary)
     allowed.some(train=train, test=test[..., 1:], orders=orders)
     allowed.tokens(vocabulary, train=train, test=test)
-    answers = [
-        Answer("uniform", "ok", size=math.log(vocabulary), found=_nats(math.log(vocabulary)))
-    ]
+    most = math.log(vocabulary)
+    answers = [Answer("uniform", "ok", size=most, found=_nats(most))]
     counted = {}
     for k in sorted(set(orders)):
         counted[k] = _mean(count_losses(train.flatten(), test.flatten(), vocabulary, k))
@@ -62,10 +62,13 @@ def floor(
         answers.append(Answer(f"{k}-gram", "ok", size=counted[k].middle, found=found))
     if entropy is not None:
         allowed.not_negative(entropy=entropy)
+        if entropy > most + ROUNDING:
+            raise ValueError(f"entropy is at most {_nats(most)} here, not {entropy:g}: in bits?")
         answers.append(Answer("entropy", "ok", size=entropy, found=_nats(entropy)))
     if losses is not None:
         losses = torch.as_tensor(losses).detach().cpu().double()
-        widest = _widest(counted, test.numel(), vocabulary, entropy)
+        n = test.numel() if losses.numel() == 1 else min(test.numel(), losses.numel())
+        widest = _widest(counted, n, vocabulary, entropy)
         answers.append(_judged(losses, counted, entropy, widest))
     return Report(f"floor, of {test.numel():,} tokens of {vocabulary:,}", answers)
 
@@ -118,16 +121,21 @@ def _judged(
     allowed.some(losses=losses)
     allowed.finite(losses=losses)
     loss = _mean(losses)
-    if losses.numel() == 1:
-        loss = Effect(loss.middle, loss.middle - widest, loss.middle + widest)
+    if losses.numel() < FEW:
+        around = max(ASIDE * widest, loss.high - loss.middle) if losses.numel() > 1 else widest
+        loss = Effect(loss.middle, loss.middle - around, loss.middle + around)
     said = _nats(loss.middle)
     if entropy is not None and loss.high < entropy - ROUNDING:
         below = entropy - loss.middle
         said += f", {below:.4f} below the source's entropy"
         tenths = losses.flatten()[: losses.numel() // TENTHS * TENTHS].view(TENTHS, -1).mean(1)
+        why = ""
         if _regimes(losses) and bool((tenths > entropy).any()):
-            said += ", but not in each tenth: the text may be of the source's easier regimes"
-            return Answer("loss", "warning", size=below, found=said)
+            why = ", but not in each tenth: the text may be of the source's easier regimes"
+        if any(each.high < entropy - ROUNDING for each in counted.values()):
+            why = ", as counting is: is it in nats, of this source? Has training seen the test?"
+        if why:
+            return Answer("loss", "warning", size=below, found=said + why)
         said += ", which no reader of the past can be"
         return Answer("loss", "leak", size=below, found=said)
     if entropy is None:

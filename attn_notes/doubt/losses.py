@@ -403,15 +403,16 @@ class _Case:
         if self.weights is not None:
             meant = self.weights(x) if callable(self.weights) else self.weights
             could &= meant != 0
-            if more := _named(got & (meant == 0)):
-                return Answer(
-                    "counted", "wrong", found=f"is answered for and has no weight: {more}"
-                )
+            if who := _named(got & (meant == 0)):
+                return Answer("counted", "wrong", found=f"is answered for and has no weight: {who}")
         if not (missing := could & ~got).any():
             return Answer("counted", "ok", found=f"all {int(could.sum())} tokens")
         said = f"{int((could & got).sum())} of {int(could.sum())} tokens; not answered for: "
-        verdict = "ok" if self.weights is None else "wrong"
-        return Answer("counted", verdict, found=said + _named(missing))
+        said, verdict = said + _named(missing), "ok" if self.weights is None else "wrong"
+        between = got.roll(1, 1) & got.roll(-1, 1) & (missing.all(0) if len(x) > 1 else False)
+        if verdict == "ok" and missing.equal(between & (x != self.separator)):
+            return Answer("counted", "warning", found=f"{said}: are pieces shifted one by one?")
+        return Answer("counted", verdict, found=said)
 
     def _weights(self, asked: _Asked) -> Answer:
         if asked.spread > EQUAL:  # near zero: from end to end they may be alike

@@ -68,9 +68,8 @@ def labels(targets: Targets) -> str:
 
 
 def _figure(width: int, box: str, shapes: str, said: str) -> str:
-    svg = (
-        f'<svg viewBox="{box}" width="{width}" role="img" aria-label="{said}" fill="currentColor">'
-    )
+    size = f'viewBox="{box}" width="{width}"'
+    svg = f'<svg {size} role="img" aria-label="{said}" fill="currentColor">'
     return f"<figure>{svg}{shapes}</svg><figcaption>{said}</figcaption></figure>"
 
 

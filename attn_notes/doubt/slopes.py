@@ -49,9 +49,7 @@ def slope(model: nn.Module, loss: Callable[[Any], Tensor]) -> Report:
     Raises:
         ValueError: nothing is trained, or the loss is not one finite number.
     """
-    trained: dict[str, Tensor] = {
-        name: p for name, p in model.named_parameters() if p.requires_grad
-    }
+    trained: dict[str, Tensor] = {n: p for n, p in model.named_parameters() if p.requires_grad}
     if not trained:
         raise ValueError("no parameter of the model is trained")
 
@@ -118,9 +116,7 @@ def _still(
                 with unchanged(value) as asked:
                     asked.draw = ask.draw
                     here = _in_line(_graded(trained, asked))
-                if here.shape == at.shape and bool(
-                    (here - at).abs().max() <= SAME * at.abs().max()
-                ):
+                if here.shape == at.shape and (here - at).abs().max() <= SAME * at.abs().max():
                     still.append(part)
                 else:  # as of a batch norm, which a call moves and does not read
                     _fill(part, kept[part])

@@ -73,15 +73,13 @@ def proper(
             scored = stack.enter_context(unchanged(within))
             try:
                 with Coarsest() as coarsest:
-                    shape = scored(x[None]).shape
-                if shape not in ((1, len(x)), (1, len(x), vocabulary)):
-                    raise ValueError(
-                        f"scores are [n, t], or [n, t, {vocabulary}], and of {(1, len(x))} tokens "
-                        f"the model makes {tuple(shape)}"
-                    )
+                    first = scored(x[None])
+                if first.shape not in ((1, len(x)), (1, len(x), vocabulary)):
+                    said = f"{(1, len(x))} tokens the model makes {tuple(first.shape)}"
+                    raise ValueError(f"scores are [n, t], or [n, t, {vocabulary}], and of {said}")
                 eps = max(own, coarsest.eps)
-                if len(shape) == 3:
-                    made = dict(enumerate(scored(x[None])[0]))
+                if first.ndim == 3:
+                    made = dict(enumerate(first[0]))
                     answer = _answer(made, 0.0, x, eps)
                     if answer.bad:
                         logits = ": are these logits? Then give their log_softmax(-1)"
@@ -89,7 +87,12 @@ def proper(
                     return Report(about, [answer])
                 until = time.perf_counter() + budget
                 made, rest = _by_token(scored, x, vocabulary, until, tell or (lambda line: None))
-                return Report(about, [_answer(made, rest, x, eps)])
+                answer = _answer(made, rest, x, eps)
+                noise = float((scored(x.repeat(2, 1)) - first).abs().nan_to_num().max())
+                if answer.bad and noise > answer.size / 2:
+                    said = f"the same text is scored anew by up to {noise:.1e}, and {answer.found}"
+                    answer = replace(answer, verdict="not asked", found=said, needed=True)
+                return Report(about, [answer])
             except ValueError:
                 raise
             except Exception as error:
@@ -132,19 +135,21 @@ def _answer(made: dict[int, Tensor], rest: float, x: Tensor, eps: float) -> Answ
     if not made:
         said = "the budget was spent before one place was done"
         return Answer("sums", "not asked", found=said, rest=rest, needed=True)
-    off, least = {}, {}
+    off, least, left, fine = {}, {}, len(x) - len(made), "they are one"
+    if len(made) > 1 and 0 in made and not made[0].any():
+        del made[0]
+        fine += ", but for position 0, which is not scored"
     for place, scores in made.items():
         p = scores.double().exp()
         off[place] = float((p.sum() - 1).abs().nan_to_num(math.inf))
         least[place] = OFF + 2 * eps * float((p * (1 + scores.double().abs())).nan_to_num().sum())
     bad = [place for place in off if off[place] > least[place]]
-    answer = Answer("sums", "ok", above=max(least.values()), found="they are one")
+    answer = Answer("sums", "ok", above=max(least.values()), found=fine)
     if bad:
         worst = max(bad, key=off.__getitem__)
         said = f"at position {worst} the probabilities sum to "
         said += f"{float(made[worst].double().exp().sum()):.6g}, and "
         said += f"at {len(bad)} of {len(made)} places not to one"
         answer = Answer("sums", "wrong", size=off[worst], found=said)
-    left = len(x) - len(made)
     left_out = f"{left:,} of {len(x):,} places" if left else ""
     return replace(answer, left_out=left_out, rest=rest, needed=bool(left))

@@ -23,11 +23,7 @@ class _Method(nn.Module):
 
 
 def forward(
-    model: nn.Module,
-    inputs: dict[str, Tensor],
-    outputs: Sequence[str],
-    *,
-    method: str = "forward",
+    model: nn.Module, inputs: dict[str, Tensor], outputs: Sequence[str], *, method: str = "forward"
 ) -> Program:
     """Export a method that takes tensors in a row and returns one tensor or several.
 

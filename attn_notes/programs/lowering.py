@@ -60,6 +60,7 @@ class Lowering:
         self.kernels: list[Kernel] = []
         self.buffers: list[Buffer] = []
         self.node: Node
+        self.known: dict[Node, Any] = {}  # values
         self._constants: dict[tuple[float, ...], Buffer] = {}
 
     def refuse(self, why: str) -> RefusedError:
@@ -174,7 +175,7 @@ class Lowering:
 
     def run(self, nodes: Sequence[Node]) -> list[Stored]:
         """Lower the nodes of a graph, the last of which is "output"; returns its outputs."""
-        known: dict[Node, Any] = {}  # values
+        known = self.known
 
         def value(node: Node) -> Any:
             return self.constant(node) if node.operation == "constant" else known[node]

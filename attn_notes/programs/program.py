@@ -131,7 +131,7 @@ def export(function: Callable[[Tensors], Tensors], inputs: Tensors) -> Program:
             raise UnknownOperationError(
                 f"The input {name} is {tensor.dtype}, and a program has {NAMES}"
             )
-    examples = {name: tensor.detach().contiguous() for name, tensor in inputs.items()}
+    examples = {name: tensor.detach().contiguous().clone() for name, tensor in inputs.items()}
     names: list[str] = []
 
     def named(tensors: Tensors) -> list[Tensor]:

@@ -24,7 +24,7 @@ from torch.utils._pytree import tree_flatten, tree_leaves
 
 from attn_notes.programs.apart import APART, UnknownOperationError
 from attn_notes.programs.lines import Lines
-from attn_notes.training.plain import READS, Stepwise, raised
+from attn_notes.training.plain import READS, OwnNumbersError, Stepwise, raised
 
 Tensors = dict[str, Tensor]
 Function = Callable[[Tensors], Any]
@@ -103,8 +103,14 @@ def traced(function: Function, inputs: Tensors) -> fx.Graph:
     Raises:
         UnknownOperationError: it does something that needs its inputs' numbers.
     """
+    versions = {name: x._version for name, x in inputs.items()}
     with _Following(inputs) as before, _plain_attention():
-        function(inputs)  # what torch refuses with numbers is said here, and not all of it without
+        try:  # what torch refuses with numbers is said here, and not all of it without
+            function(inputs)
+        except OwnNumbersError as error:
+            raise UnknownOperationError(f"{error}. {raised(error.__traceback__)}") from error
+    if changed := [name for name, x in inputs.items() if x._version != versions[name]]:
+        raise UnknownOperationError(f"The input {changed[0]} is changed, and a run leaves it alone")
     mode = FakeTensorMode(allow_fallback_kernels=False, allow_non_fake_inputs=True)
     with mode:
         fakes = {

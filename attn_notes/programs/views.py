@@ -9,17 +9,12 @@ from attn_notes.programs.values import Layout, Number, Shape, Stored, Value, cou
 
 TABLE: dict[str, Operation] = {}
 named = entering(TABLE)
+ALIASES = VIEWS - {"_to_copy", "_unsafe_view", "clone", "copy_strided", "getitem"}
 
 
-@named("alias", "clone", "detach", "lift_fresh_copy")
-def _same(low: Lowering, a: Value, **_: Any) -> Value:
-    return a
-
-
-@named("copy_strided")
-def _same_in_memory(low: Lowering, a: Value, stride: Sequence[int]) -> Value:
-    del stride  # where the copy's numbers lie, which nobody asks
-    return a
+@named("alias", "clone", "copy_strided", "detach", "lift_fresh_copy")
+def _same(low: Lowering, a: Value, stride: Sequence[int] = (), **_: Any) -> Value:
+    return a  # wherever a copy's numbers lie, which nobody asks
 
 
 @named("getitem")
@@ -86,14 +81,14 @@ def _as_strided(
 ) -> Value:
     """Strides over the memory that torch's tensor has, which need not stand row by row."""
     node = low.node.inputs[0]
-    shape, strides, whole = node.shape, node.strides, node.whole
-    order = sorted(range(len(shape)), key=lambda d: strides[d], reverse=True)
     # A part has a memory of its own in the graph, and the strides are over that of the whole.
-    while node.operation in VIEWS and node.operation not in ("clone", "_to_copy"):
-        whole = whole and node.operation not in ("select", "slice")
+    while offset is not None and node.operation in ALIASES:
         node = node.inputs[0]
+        a = low.known[node]
+    shape, strides = node.shape, node.strides
+    order = sorted(range(len(shape)), key=lambda d: strides[d], reverse=True)
     kept = Layout(tuple(shape[d] for d in order), tuple(strides[d] for d in order))
-    if not whole or not kept.is_contiguous:
+    if not node.whole or node.operation in ALIASES or not kept.is_contiguous:
         raise low.refuse("takes strides over a tensor that is a part of its memory, or overlaps")
     ordered = low.stored(low.permute(a, order))
     if not ordered.layout.is_contiguous:

@@ -128,10 +128,7 @@ def is_sorted(
 
 
 def loss(
-    model: Callable[[Tensor], Tensor],
-    weights: Float[Tensor, " 27"],
-    *,
-    predictions: slice = ALL,
+    model: Callable[[Tensor], Tensor], weights: Float[Tensor, " 27"], *, predictions: slice = ALL
 ) -> Float[Tensor, ""]:
     """Mean cross-entropy in nats a predicted token, over the 27 sequences with these weights.
 

@@ -116,9 +116,7 @@ def _check_alike(models: Sequence[nn.Module]) -> None:
     first = _settings(models[0])
     for i, model in enumerate(models):
         if _settings(model) != first:
-            raise ValueError(
-                f"models must differ in numbers only, but model {i} has other settings"
-            )
+            raise ValueError(f"models must differ in numbers alone: model {i} has other settings")
         if _trained(model) != _trained(models[0]):
             raise ValueError(f"models must train the same parameters, but model {i} trains others")
     if not _trained(models[0]):

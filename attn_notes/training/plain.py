@@ -21,6 +21,8 @@ __all__ = ["functional_call", "in_words", "line_of", "of_matrices", "raised", "s
 
 LIBRARIES = {"beartype", "einops", "functorch", "jaxtyping", "opt_einsum", "torch"}
 OURS = ("attn_notes.programs", "attn_notes.training")
+KEEPS = ("track_running_stats", "_power_method")  # what layers have that update their own numbers
+MUTATES = "would mutate a captured Tensor"
 LOST = "It was asked for in a line that could not be found"
 READS = "reads a number, as `.item()`, `int`, `bool` and `if` do"
 REASONS = {
@@ -54,7 +56,9 @@ class Stepwise(TorchFunctionMode):
         fused = torch._C._get_mkldnn_enabled()
         torch._C._set_mkldnn_enabled(False)
         try:
-            return RECURRENT[func](*args)
+            # Between layers torch's own, taken apart, drops nothing: drawn here, it is refused.
+            dropped = torch.dropout(args[0], args[5], args[6] and args[4] > 1)
+            return RECURRENT[func](dropped, *args[1:])
         finally:
             torch._C._set_mkldnn_enabled(fused)
 
@@ -69,14 +73,16 @@ def functional_call(model: nn.Module, tensors: Any, inputs: Any) -> Any:
     Raises:
         OwnNumbersError: a layer updates its own numbers.
     """
+    parts = [(name, part) for name, part in model.named_modules() if part.training]
+    kept = [f"`{name}`" for name, part in parts if any(getattr(part, own, 0) for own in KEEPS)]
     try:
+        if kept:
+            raise RuntimeError(MUTATES)
         with sdpa_kernel(SDPBackend.MATH), Stepwise():
             return torch.func.functional_call(model, tensors, inputs)
     except RuntimeError as error:
-        if "would mutate a captured Tensor" not in str(error):
+        if MUTATES not in str(error):
             raise
-        parts = model.named_modules()
-        kept = [f"`{name}`" for name, part in parts if getattr(part, "track_running_stats", False)]
         who = ", ".join(kept) or "a layer"
         raise OwnNumbersError(
             f"{who} updates numbers of its own while it trains, and buffers are read alone here: "

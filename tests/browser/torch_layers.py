@@ -98,6 +98,7 @@ LAYERS: dict[str, Callable[[], nn.Module]] = {
     "cumsum": lambda: Does(lambda h: h.cumsum(1)),
     "GroupNorm": lambda: Along(nn.GroupNorm(3, WIDTH)),
     "BatchNorm1d": lambda: Along(nn.BatchNorm1d(WIDTH, track_running_stats=False)),
+    "GRU": lambda: First(nn.GRU(WIDTH, WIDTH, batch_first=True)),
     "LSTM": lambda: First(nn.LSTM(WIDTH, WIDTH, batch_first=True)),
     "RNN": lambda: First(nn.RNN(WIDTH, WIDTH, batch_first=True)),
 }

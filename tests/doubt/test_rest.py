@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -164,6 +165,21 @@ def test_a_loss_is_judged_by_what_is_known() -> None:
     assert judged(single + 0.2).verdict == "warning" and judged(single + 1e-5).verdict == "ok"
     few = torch.full((5,), 0.1)
     assert judged(few, entropy=wrong.ENTROPY).verdict == "leak"
+    with pytest.raises(ValueError, match=r"at most 1.9459 nats here, not 2.5: in bits\?"):
+        judged(few, entropy=2.5)
+    counted = judged(few, entropy=1.8)  # more than tokens after one other lose
+    assert counted.verdict == "warning" and "as counting is: is it in nats" in counted.found
+
+
+@pytest.mark.parametrize("n", [5, 20, 60])
+def test_few_losses_of_the_best_predictor_are_hardly_ever_a_leak(n: int) -> None:
+    """Of five its own are often all alike, and all below the mean."""
+    x, found = wrong._source(300 * n + 1, 3), 0
+    p = torch.where(x[1:] == (x[:-1] + 1) % wrong.V, wrong.FOLLOWS, 0.25 / wrong.V)
+    for losses in (-p.log().double()).split(n):
+        report = doubt.floor(x, x[:n], wrong.V, orders=[1], entropy=wrong.ENTROPY, losses=losses)
+        found += bool(report.bad)
+    assert found <= stats.binom.ppf(0.999, 300, 0.05)
 
 
 @settings(max_examples=10)
@@ -272,6 +288,27 @@ def test_sums_of_a_model_by_a_call_of_its_own_and_within_a_budget() -> None:
         doubt.proper(lambda x: torch.zeros(1, 2, 3, 4), x, 5)
     nothing = doubt.proper(lambda x: torch.full(x.shape, math.nan), x, 5)
     assert not nothing.ok
+
+
+def test_a_first_token_that_is_not_scored_and_scores_that_are_not_the_same_twice() -> None:
+    x = torch.zeros(1, 7, dtype=torch.long)
+
+    def score(x: Tensor, first: float = 0.0) -> Tensor:
+        return torch.full(x.shape, -math.log(5)).index_fill(1, torch.tensor(0), first)
+
+    (answer,) = doubt.proper(score, x, 5).answers
+    assert answer.verdict == "ok" and "but for position 0, which is not scored" in answer.found
+    assert not doubt.proper(partial(score, first=-0.1), x, 5).ok
+    assert doubt.proper(lambda x: 0.0 * score(x), x, 5).bad  # nothing is scored at all
+    noise = Generator().manual_seed(1)  # a new one each time: it cannot be repeated
+    seeds = iter(range(10_000))
+
+    def noisy(x: Tensor) -> Tensor:
+        return score(x, -1.6) + torch.randn(x.shape, generator=noise.manual_seed(next(seeds)))
+
+    (answer,) = doubt.proper(noisy, x, 5).answers
+    assert answer.verdict == "not asked" and answer.needed
+    assert answer.found.startswith("the same text is scored anew by up to ")
 
 
 def test_scores_in_half_precision_and_a_large_vocabulary() -> None:
@@ -607,10 +644,28 @@ def test_notes() -> None:
     assert four.verdict is True and not four.paired and "4 are too few" in str(four)
     alike = doubt.compare(fixed(torch.ones(8)), fixed(base + 9), [1.0])
     assert alike.notes == ["ours end alike for every seed: does it reach the training?"]
+    assert alike.paired and alike.verdict is True
+    few = doubt.compare(fixed(torch.ones(8)), fixed(base + 9), [1.0], seeds=4)
+    assert few.verdict is None and "4 seeds a side can show nothing at 5 %" in few.notes
     with pytest.raises(ValueError, match="ours diverge at every rate"):
         doubt.compare(fixed(base * math.nan), fixed(base), [1.0])
     with pytest.raises(ValueError, match="a number a seed, not"):
         doubt.compare(lambda rate, seeds: base, fixed(base), [1.0])
+    with pytest.raises(ValueError, match="a number a seed, not"):
+        doubt.compare(lambda rate, seeds: None, fixed(base), [1.0])  # type: ignore[arg-type,return-value]
+    with pytest.raises(ValueError, match="seeds must differ: one that stands twice shows nothing"):
+        doubt.compare(fixed(base), fixed(base + 9), [1.0], seeds=[1, 1, 1, 1, 1])
+
+
+@pytest.mark.parametrize("n", [4, 8])
+def test_a_side_without_spread_is_hardly_ever_told_from_one_about_it(n: int) -> None:
+    """Ranks of all would take a wider spread for another middle: 14 in 100 of four seeds."""
+    found = [
+        doubt.compare(fixed(torch.zeros(8)), fixed(crowd(seed)), [1.0], seeds=n, tuning=1)
+        for seed in range(200)
+    ]
+    told = sum(each.verdict is not None for each in found)
+    assert told <= stats.binom.ppf(0.999, 200, 0.05)
 
 
 def test_models_of_the_ensemble_are_compared_by_an_arm() -> None:

@@ -610,3 +610,24 @@ def test_long_texts_are_cut_and_it_is_said(monkeypatch: pytest.MonkeyPatch) -> N
     assert report.notes == ["read are 8 texts to their token 8, for there are many"]
     with pytest.raises(ValueError, match="give fewer tokens, with weights"):
         doubt.targets(plain, TEXTS.repeat(3, 1), V, weights=torch.ones(12, 11))
+
+
+def test_pieces_that_are_shifted_one_by_one_are_warned_of() -> None:
+    def by_pieces(z: Tensor, x: Tensor) -> Tensor:
+        parts = zip(z.split(4, 1), x.split(4, 1), strict=True)
+        each = [F.cross_entropy(a[:, :-1].mT, b[:, 1:], reduction="sum") for a, b in parts]
+        return torch.stack(each).sum() / x.numel()
+
+    report = doubt.targets(by_pieces, TEXTS, V)
+    assert [answer.check for answer in report.warnings] == ["counted"]
+    assert said(report)["counted"][1].endswith("; ...: are pieces shifted one by one?")
+    assert (
+        said(doubt.targets(by_pieces, TEXTS, V, weights=torch.ones(4, 11)))["counted"][0] == "wrong"
+    )
+    packed: dict[str, Any] = {"tokens": mislabelled.PACKED, "separator": mislabelled.END}
+    for honest, how in (
+        (mislabelled.after_prompt(0), {"tokens": TEXTS}),
+        (mislabelled.apart(1), packed),
+        (mislabelled.apart(0), packed),
+    ):
+        assert not doubt.targets(honest, vocabulary=V, **how).warnings

@@ -87,20 +87,49 @@ def test_strides_over_whole_memory_are_followed() -> None:
     assert re.search(r"p\d\+i0\+i1\]", kernel)  # both dimensions step by one
 
 
-@pytest.mark.parametrize(
-    "part",
-    [
-        lambda x: x[0],
-        lambda x: x.exp()[1:],
-        lambda x: x[:, ::2],
-        lambda x: x.exp()[1:].T.unsqueeze(0),
-        lambda x: x.exp().expand(4, 2, 3),
-    ],
-)
-def test_strides_over_a_part_are_refused(part: Callable[[Tensor], Tensor]) -> None:
-    """They count from where the whole begins, of which the part would know nothing."""
+PARTS: list[Callable[[Tensor], Tensor]] = [
+    lambda x: x[0],
+    lambda x: x.exp()[1:],
+    lambda x: x[:, ::2],
+    lambda x: x.exp()[1:].T.unsqueeze(0),
+    lambda x: x.exp().expand(4, 2, 3),
+]
+
+
+@pytest.mark.parametrize("part", PARTS[:4])
+def test_strides_over_a_part_count_from_where_the_whole_begins(
+    part: Callable[[Tensor], Tensor],
+) -> None:
+    """It is the program of the same strides over the whole."""
+
+    def whole(x: Tensor) -> Tensor:
+        return x.exp() if "exp" in part.__code__.co_names else x
+
+    def strided(of: Callable[[Tensor], Tensor]) -> Callable[[Tensors], Tensors]:
+        return lambda t: {"y": of(t["x"]).as_strided((2,), (2,), 1) + 1}
+
+    assert programs.export(strided(part), X) == programs.export(strided(whole), X)
+    assert strided(part)(X)["y"].equal(strided(whole)(X)["y"])
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_strides_over_a_part_without_a_beginning_are_refused(
+    part: Callable[[Tensor], Tensor],
+) -> None:
+    """They count from where the part begins, of which a program knows nothing."""
     with pytest.raises(programs.UnknownOperationError, match=r"as_strided.* a part of its memory"):
-        programs.export(lambda t: {"y": part(t["x"]).as_strided((2,), (1,), 0) + 1}, X)
+        programs.export(lambda t: {"y": part(t["x"]).as_strided((2,), (1,)) + 1}, X)
+
+
+@pytest.mark.parametrize("layer", [nn.BatchNorm1d(3), nn.utils.spectral_norm(nn.Linear(3, 3))])
+def test_a_layer_that_updates_its_own_numbers_is_refused_and_left_as_it_was(
+    layer: nn.Module,
+) -> None:
+    before = {name: x.clone() for name, x in layer.named_buffers()}
+    with pytest.raises(programs.UnknownOperationError, match=r"updates numbers|_u is changed"):
+        training.step(layer, lambda model, x: model(x).sum(), X["x"])
+    assert all(x.equal(before[name]) for name, x in layer.named_buffers())
+    assert training.step(layer.eval(), lambda model, x: model(x).sum(), X["x"]).outputs["loss"]
 
 
 # --- What it refuses

@@ -9,6 +9,7 @@ import pytest
 import torch
 from torch import Generator, Tensor, nn
 from torch.nn import functional as F
+from torch.nn.utils import spectral_norm as of_old
 from torch.nn.utils.parametrizations import spectral_norm
 from torch.testing import assert_close
 
@@ -111,7 +112,10 @@ def test_matrices_by_one_optimiser_and_the_rest_by_another(of: Any) -> None:
     [
         (lambda: nn.BatchNorm1d(5), "`1` updates numbers of its own while it trains"),
         (lambda: nn.Dropout(0.1), "draws random numbers .without dropout"),
-        (lambda: spectral_norm(nn.Linear(8, 8)), "does what torch can do for one alone"),
+        (lambda: nn.InstanceNorm1d(5, track_running_stats=True), "`1` updates numbers of its own"),
+        (lambda: spectral_norm(nn.Linear(8, 8)), "`1.parametrizations.weight.0` updates numbers"),
+        (lambda: of_old(nn.Linear(8, 8)), "does what torch can do for one alone"),
+        (lambda: Recurrent(nn.GRU, num_layers=2, dropout=0.1), "draws random numbers"),
     ],
 )
 def test_a_layer_that_cannot_be_trained_in_company_is_said_with_its_line(
