@@ -142,15 +142,23 @@ def _attends(
             _every(less, sees & padding),
             "a token looks at padding, if only a little: is what you add −∞?",
         ),
-        (bool(sees[padding].any()), "a token looks at padding, which can stand anywhere."),
+        (
+            bool(sees[padding].any() and sees[later].any()),
+            "a token looks at padding, which can stand anywhere.",
+        ),
         (
             _every(less, sees & later),
             "a token looks at a later one, if only a little: is what you add −∞?",
         ),
-        (bool(sees[later].any()), "a token looks at a later one."),
         (not bool(sees[before].all()), "a token does not look at all before it."),
     ):
         need(not wrong, symptom)
+    need(
+        not bool(sees[padding].any()),
+        "what comes later is masked. But a token looks at padding, which can stand anywhere.",
+        share=0.25,
+    )
+    need(not bool(sees[later].any()), "padding is masked. But a token looks at a later one.", 0.25)
     may = before | itself
     right = scores.masked_fill(~may, -math.inf).softmax(-1)[keep]
     need(
