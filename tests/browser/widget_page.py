@@ -65,16 +65,12 @@ class Scene:
     page: str = ""
     """Which of the lesson's pages has it, as `dialectical_writing`; its first, if none is named."""
     handles: str = ""
-    """Selects what can be dragged there, if anything can."""
     asked: str = ""
-    """How an address ends that shows that."""
+    """Selects what can be dragged, if anything can; and how an address ends that shows that."""
 
 
 def of_lesson(stem: str, name: str) -> Any:
-    """What a lesson's own file of tests says by this name, as `SCENES`: every one has to.
-
-    `use` is what somebody does with the widget, as on a slide, to see something else.
-    """
+    """What a lesson's own file says by this name, as `SCENES`, or `use`, what one does on a slide."""
     return getattr(import_module(f"{__package__}.test_{stem}"), name)
 
 
