@@ -70,7 +70,7 @@ class Scene:
 
 
 def of_lesson(stem: str, name: str) -> Any:
-    """What a lesson's own file says by this name, as `SCENES`, or `use`, what one does on a slide."""
+    """What a lesson's own file says by this name: `SCENES`, or what one does on a slide, `use`."""
     return getattr(import_module(f"{__package__}.test_{stem}"), name)
 
 
