@@ -29,7 +29,6 @@ LISTS = {
     "benchmarks/waiting.py": "times what a reader of each page waits for",
     "tests/analysis/test_pretrained.py": "asks each trained model for what its chapter says of it",
     "tests/widgets/test_each.py": "asks the same of each widget that shows models",
-    "tests/browser/test_alone.py": "knows what can be dragged, and where",
     "tests/browser/chapter_steps.py": "has a training step of each model",
     "tests/browser/test_programs.py": "names some of these steps",
     "tests/browser/test_waiting.py": "counts what each page does at a time while it works",

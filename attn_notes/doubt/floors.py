@@ -67,6 +67,8 @@ def floor(
         answers.append(Answer("entropy", "ok", size=entropy, found=_nats(entropy)))
     if losses is not None:
         losses = torch.as_tensor(losses).detach().cpu().double()
+        allowed.some(losses=losses)
+        allowed.finite(losses=losses)
         n = test.numel() if losses.numel() == 1 else min(test.numel(), losses.numel())
         widest = _widest(counted, n, vocabulary, entropy)
         answers.append(_judged(losses, counted, entropy, widest))
@@ -118,8 +120,6 @@ def _widest(counted: dict[int, Effect], n: int, vocabulary: int, entropy: float 
 def _judged(
     losses: Tensor, counted: dict[int, Effect], entropy: float | None, widest: float
 ) -> Answer:
-    allowed.some(losses=losses)
-    allowed.finite(losses=losses)
     loss = _mean(losses)
     if losses.numel() < FEW:
         around = max(ASIDE * widest, loss.high - loss.middle) if losses.numel() > 1 else widest

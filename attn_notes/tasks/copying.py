@@ -50,7 +50,9 @@ class Copying:
 
     def __post_init__(self) -> None:
         if not self.periods or not 1 <= min(self.periods) <= max(self.periods) < self.length:
-            raise ValueError(f"periods must be between 1 and {self.length - 1}, not {self.periods}")
+            raise ValueError(
+                f"periods must lie between 1 and {self.length - 1}, not {self.periods}"
+            )
         if len(set(self.periods)) < len(self.periods):
             raise ValueError(f"every period counts once, but some are listed twice: {self.periods}")
         if self.vocabulary < 2:

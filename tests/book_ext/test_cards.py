@@ -41,7 +41,7 @@ def test_a_lesson_without_a_question_is_named(tmp_path: Path) -> None:
 def test_a_card_names_each_lesson_that_is_needed() -> None:
     row = [cards.Card(stem, stem.title(), "Why?", ()) for stem in ("cats", "dogs", "owls")]
     told = cards.entry(row[2]._replace(needs=("cats", "dogs")), row[:2], "", "")
-    assert "after lessons 1 and 2" in told
+    assert "after no. 1 and 2" in told
     assert "needs no other lesson" in cards.entry(row[2], row[:2], "", "")
     for later in ("owls", "bees"):
         with pytest.raises(cards.ExtensionError, match=f"needs {later}, which is no lesson before"):

@@ -91,7 +91,7 @@ def entry(card: Card, before: list[Card], address: str, picture: str) -> str:
     >>> cats = Card("cats", "A & B", "Which?", ())
     >>> entry(Card("dogs", "D", "Who?", ("cats",)), [cats], "dogs.html", "<svg></svg>")
     '<li><a href="dogs.html"><svg></svg>\
-<strong>D</strong> <span>Who?</span> <small>after lesson 1</small></a></li>'
+<strong>D</strong> <span>Who?</span> <small>after no. 1</small></a></li>'
 
     Raises:
         ExtensionError: it needs what is no lesson before it.
@@ -99,8 +99,7 @@ def entry(card: Card, before: list[Card], address: str, picture: str) -> str:
     places = {each.stem: str(n) for n, each in enumerate(before, 1)}
     if missing := [stem for stem in card.needs if stem not in places]:
         raise ExtensionError(f"{card.stem}.ipynb needs {missing[0]}, which is no lesson before it")
-    after = "after lesson" + "s" * (len(card.needs) > 1) + " "
-    after += " and ".join(places[stem] for stem in card.needs)
+    after = f"after no. {' and '.join(places[stem] for stem in card.needs)}"
     return (
         f'<li><a href="{html.escape(address)}">{picture}<strong>{_text(card.title)}</strong> '
         f"<span>{_text(card.question)}</span> "
