@@ -92,10 +92,7 @@ function tellMoves(moved, { place, from, to }) {
 function tellMeans(mean) {
   if (!mean) return "There is no best loss to hold the model's against.";
   if (mean.model < mean.best) {
-    return (
-      "Below the best predictor. On a single string that may be luck; on the average over all strings " +
-      "no model can be, unless it reads ahead."
-    );
+    return "Below the best predictor. On a single string that may be luck.";
   }
   return `The model pays ${number(mean.model - mean.best)} nats a character more than the best predictor must.`;
 }
@@ -147,7 +144,6 @@ export function lossesView({ uid, model, save, network, about }) {
   theirs.what.textContent = "the best predictor";
   const unit = html("p", { class: "attn-help" });
   const verdict = html("p", { class: "dh-verdict dh-on-means" });
-  const effect = html("p", { class: "dh-effect" });
 
   // --- the string with its losses
 
@@ -169,10 +165,9 @@ export function lossesView({ uid, model, save, network, about }) {
   const lines = board((column) => {
     if (cells.children[column]) take(column);
   });
-  const lanes = { loss: lines.lane("dh-losses"), moved: lines.lane("dh-moves") };
+  const lane = lines.lane("dh-losses");
   lines.line("string", "", cells, end);
-  const scale = lines.line("loss", "", lanes.loss);
-  const movedScale = lines.line("moved", "", lanes.moved);
+  const scale = lines.line("loss", "", lane);
 
   const puts = REPLACEMENTS.map((character) => {
     const node = button(
@@ -203,7 +198,6 @@ export function lossesView({ uid, model, save, network, about }) {
     verdict,
     lines.node,
     change,
-    effect,
     html(
       "p",
       { class: "attn-help dh-by-keys", id: `${uid}-change` },
@@ -340,29 +334,10 @@ export function lossesView({ uid, model, save, network, about }) {
         parts.push(block(0.52, least, "dh-best-loss"));
         parts.push(svg("path", { class: "dh-best-line", d: `M${i + 0.52} ${top - least}h0.36` }));
       }
-      if (moved[i]) {
-        parts.push(svg("path", { class: "dh-was", d: `M${i + 0.04} ${top - before.model[i]}h0.52` }));
-      }
+      if (moved[i]) parts.push(block(0.12, before.model[i], "dh-was"));
     });
-    lines.fill(lanes.loss, top, here, ...parts);
-    scale.textContent = "a line for each nat";
-  }
-
-  function drawMoves({ moved }, here) {
-    const most = Math.max(...moved.map(Math.abs)) || 1;
-    const parts = moved.map((by, i) => {
-      const height = Math.abs(by) / most;
-      return svg("rect", {
-        class: "dh-move",
-        x: i + 0.12,
-        y: by > 0 ? 1 - height : 1,
-        width: 0.36,
-        height,
-      });
-    });
-    parts.push(svg("path", { class: "dh-axis", d: `M0 1H${moved.length}` }));
-    lines.fill(lanes.moved, 2, here, ...parts);
-    movedScale.textContent = moved.some(Boolean) ? `up to ${inNats(most)}` : "before the change";
+    lines.fill(lane, top, here, ...parts);
+    scale.textContent = moved.some(Boolean) ? "dashed: before the change" : "a line for each nat";
   }
 
   function drawChange({ edit, tokens }) {
@@ -387,19 +362,20 @@ export function lossesView({ uid, model, save, network, about }) {
     ours.value.textContent = mean ? number(mean.model) : "–";
     theirs.value.textContent = mean ? number(mean.best) : "–";
     unit.textContent = mean ? `nats a character, mean of ${mean.count}` : "nats a character";
-    verdict.textContent = fits ? tellMeans(mean) : "";
-    // Of the corrected model it is luck, and no alarm.
-    const alarming = fits && mean?.model < mean?.best && about().published;
-    verdict.classList.toggle("attn-wrong", Boolean(alarming));
+    verdict.textContent = !fits
+      ? ""
+      : edit
+        ? tellMoves(moved, edit)
+        : `${tellMeans(mean)} ${HOW_TO_CHANGE}`;
+    // Of the corrected model it is luck to be below, and no alarm.
+    const alarming = edit ? moved.some(Boolean) : mean?.model < mean?.best && about().published;
+    verdict.classList.toggle("attn-wrong", Boolean(fits && alarming));
     lines.resize(now.model.length);
     const at = model.get("place");
     const here = at >= 0 && at < tokens.length ? at : -1;
     drawCells(shown);
     drawLosses(shown, here);
-    drawMoves(shown, here);
     drawChange(shown);
-    effect.textContent = !fits ? "" : edit ? tellMoves(moved, edit) : HOW_TO_CHANGE;
-    effect.classList.toggle("attn-wrong", fits && moved.some(Boolean));
   }
 
   function fill() {
@@ -411,7 +387,7 @@ export function lossesView({ uid, model, save, network, about }) {
     !shown || box.input.getAttribute("aria-invalid")
       ? ""
       : shown.edit
-        ? effect.textContent
+        ? verdict.textContent
         : `${tellKeys()} ${verdict.textContent}`;
   const tellKeys = () =>
     `${ours.what.textContent}: ${ours.value.textContent}, the best predictor ${theirs.value.textContent} nats a character.`;

@@ -12,9 +12,7 @@ import torch
 from jaxtyping import Float
 from torch import Generator, Tensor
 
-from attn_notes.analysis import leaks
 from attn_notes.models.dialectical import LanguageModel
-from attn_notes.tasks import brackets
 from attn_notes.tasks.brackets import VOCABULARY
 from attn_notes.training.ensemble import Run, Tensors
 from book.kit import results
@@ -30,22 +28,16 @@ class Live:
     Attributes:
         steps: the probed steps.
         curves: nats above the best predictor's loss, at each of them, on `recipe.PROBED` strings.
-        influence: of the first seed, how far position i moves when token j is another one.
     """
 
     steps: Tensor
     curves: Mapping[str, Float[Tensor, "n m"]]
-    influence: Mapping[str, Float[Tensor, "t t"]]
 
 
 def live(runs: Mapping[str, Run]) -> Live:
-    """How trained models fell, and what their first seeds read."""
-    text = brackets.encode(recipe.LEAK_TEXT)[None]
-    return Live(
-        next(iter(runs.values())).steps,
-        {kind: run.history["excess"] for kind, run in runs.items()},
-        {kind: leaks.influence(run.member(0), text, len(VOCABULARY)) for kind, run in runs.items()},
-    )
+    """How trained models fell."""
+    curves = {kind: run.history["excess"] for kind, run in runs.items()}
+    return Live(next(iter(runs.values())).steps, curves)
 
 
 def unpacked(kind: str, record: results.Record) -> Tensors:

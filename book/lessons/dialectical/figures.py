@@ -4,7 +4,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import torch
-from jaxtyping import Float
 from matplotlib.axes import Axes
 from torch import Generator, Tensor
 
@@ -276,39 +275,6 @@ def falling(live: Live) -> Picture:
                 },
             )
         ],
-    )
-
-
-def influences(maps: Mapping[str, Float[Tensor, "t t"]], letters: str) -> Picture:
-    """How far each prediction moves when each character is another one."""
-    leaky = [name for name, moved in maps.items() if float(moved.triu(1).max()) > 0]
-    with house.figure(TEXT, 3.5, columns=len(maps), squeeze=False) as (fig, axes):
-        for ax, (name, moved) in zip(axes[0], maps.items(), strict=True):
-            scaled = (moved / moved.max()).sqrt()
-            house.heat_map(ax, scaled, x=shown(letters), y=shown(letters))
-            for colour, width in ((PAPER, 3), (INK, 1)):  # seen on dark cells and on light ones
-                ax.plot([0, len(letters)], [0, len(letters)], color=colour, linewidth=width)
-            ax.set_title(name, fontsize=LETTERS)
-            ax.set_xlabel("character that is changed", fontsize=LETTERS)
-            ax.tick_params(labelsize=LETTERS)
-        axes[0, 0].set_ylabel("prediction after", fontsize=LETTERS)
-    clean = [name for name in maps if name not in leaky]
-    if leaky and clean:
-        title = f"{' and '.join(leaky).capitalize()}, predictions read the future; " + (
-            f"{' and '.join(clean)}, none does"
-        )
-    else:
-        title = "Predictions read the future" if leaky else "No prediction reads the future"
-    return Picture(
-        fig,
-        title=title,
-        caption="The more a cell stands out, the farther a prediction moves when a character is "
-        "replaced; right of the line lies the future.",
-        alt=listed(
-            f"{name}: right of the diagonal {(moved.triu(1) > 0).sum()} of "
-            f"{len(letters) * (len(letters) - 1) // 2} cells are above zero"
-            for name, moved in maps.items()
-        ),
     )
 
 

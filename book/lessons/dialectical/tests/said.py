@@ -59,14 +59,14 @@ def of_settings(lesson: Says, proof: Says, teacher: Says) -> None:
     ours, theirs = (record["runs"]["published"]["parameters"]
                     for record in (found().parts, found().published))
     words = sum(math.comb(2 * n, n) // (n + 1) for n in range(TASK.fewest, TASK.pairs + 1))
-    most, first = COUNT[TASK.pairs], TASK.entropies(brackets.encode("(")[None])
-    lesson(f"The mean is {TASK.floor:.3f} nats, the [floor]", f"still pays {float(first):.2f} here",
-           f"one to {most} pairs of brackets, each number equally likely",
-           f"In one case of {COUNT[round(1 / TASK.filler)]} it is filler",
-           f"closes at once in half of all cases, and of {most} in one of {most}",
+    first = TASK.entropies(brackets.encode("(")[None])
+    opens, closes = TASK.ideal(brackets.encode("(")[None])[0, 0, :2].exp().tolist()
+    lesson(f"The mean is {TASK.floor:.3f} nats, the [floor]", f"It makes {float(first):.2f} nats",
+           f"{round(100 * opens)} go on with another `(`, and {round(100 * closes)} with `)`",
+           f"The other {round(100 * TASK.filler)} go on with *filler*",
            f"A fair coin costs {math.log(2):.2f}",
            f"from the same {COUNT[LIVE.seeds]} [seeds]",
-           f"There are {COUNT[len(VOCABULARY)]} signs, padding among them",
+           f"can write {COUNT[len(VOCABULARY)]} signs, padding among them",
            f"pays {number(NOTHING, 2)}, the logarithm of {COUNT[len(VOCABULARY)]}")
     lesson("a fifteenth of the weights of the author’s", where=round(theirs / ours) == 15)
     proof(f"which of the {words} strings of brackets it is",
@@ -99,7 +99,7 @@ def of_readings(lesson: Says, proof: Says, teacher: Says) -> None:
     for page in (lesson, teacher):
         page("it takes most beginnings for the end, and is sure of it",
              where=float(spaces[due != PAD].float().mean()) > 0.75)
-    lesson("and there it learnt what comes, a space", where=float(
+    lesson("there it learnt what comes, the space that ends every string", where=float(
         brackets.token_losses(lone, due)[(due != PAD) & at_end].mean()) < 0.1)
     lesson(f"As published each pays {alone.min():.1f} nats or more",
            "it hardly learnt to predict", "one in 160,000", "That is worse than to know nothing",

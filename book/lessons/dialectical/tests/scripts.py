@@ -47,7 +47,7 @@ def trained() -> list[Any]:
         widget.teach(name, replace(config, **sizes), Brackets(pairs=1, max_length=8), **taught)
     ends = {"as published": torch.full((3,), -0.2), "mask mended": torch.full((3,), 0.02)}
     curves = {name: torch.stack([end + 0.7, end]) for name, end in ends.items()}
-    live = evidence.Live(torch.tensor([0, 100]), curves, {})
+    live = evidence.Live(torch.tensor([0, 100]), curves)
     table = claims.table(claims.lesson(evidence.recorded()), lesson="dialectical")
     return [*on_site(widget, "mended"), figures.falling(live), table.data]
 

@@ -70,7 +70,7 @@ def live(published: float = -0.2, mended: float = 0.02) -> Live:
     }
     ends = {kind: torch.tensor(found) for kind, found in numbers.items()}
     curves = {kind: torch.stack([torch.full((3,), 0.7), end]) for kind, end in ends.items()}
-    return Live(torch.tensor([0, 50]), curves, {})
+    return Live(torch.tensor([0, 50]), curves)
 
 
 @pytest.mark.parametrize(("run", "title"), RUNS)
@@ -80,13 +80,6 @@ def test_a_title_follows_the_readers_own_runs(run: dict, title: str) -> None:
 
 
 def test_a_title_says_what_is_drawn() -> None:
-    free, held = torch.ones(3, 3), torch.ones(3, 3).tril()
-    for maps, title in (
-        ({"free": free, "held": held}, "Free, predictions read the future; held, none does"),
-        ({"free": free}, "Predictions read the future"),
-        ({"held": held}, "No prediction reads the future"),
-    ):
-        assert figures.influences(maps, "( )").title == title
     alike = figures.removals({"trained": [0.5, 0.4], "untrained": [0.5, 0.6]}, "((")
     assert "takes about as much from either model" in alike.title
 
