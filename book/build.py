@@ -192,9 +192,10 @@ def course_site(root: Path, new: Path, old: Path, hints: bool) -> bool:
 
 
 def lessons(root: Path) -> dict[str, NotebookNode]:
-    """The lessons as they were executed, by their stems, in their order."""
+    """The lessons that have slides, as they were executed, by their stems, in their order."""
+    stems = dependencies.stems_with(root, "deck.yml")
     chapters = {chapter.path: chapter for chapter in dependencies.read_chapters(root)}
-    paths = {stem: dependencies.lesson_page(stem) for stem in dependencies.lesson_stems(root)}
+    paths = {stem: dependencies.lesson_page(stem) for stem in stems}
     return {stem: with_outputs(root, chapters[path]) for stem, path in paths.items()}
 
 

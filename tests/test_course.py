@@ -22,14 +22,14 @@ from book.course import course, homework, papers, questions
 from book.editions import manifest
 from book.page.code import answers
 from book.site import execution
-from book.site.dependencies import BookError, lesson_page, lesson_stems, pages_of
+from book.site.dependencies import BookError, full_stems, lesson_page, lesson_stems, pages_of
 
 from . import exercises
 
 ROOT = Path(__file__).parents[1]
 TEACHING = ROOT / "book" / "teaching"
 SEED = 7
-WEEKS = [homework.week(ROOT, stem, i, SEED) for i, stem in enumerate(lesson_stems(ROOT), 1)]
+WEEKS = [homework.week(ROOT, stem, i, SEED) for i, stem in enumerate(full_stems(ROOT), 1)]
 SOLUTIONS = exercises.all_telling()
 STUDENTS = Path("students") / "week-1-tiny"
 PRIVATE = Path("private") / STUDENTS.name

@@ -16,13 +16,13 @@ from nbformat import NotebookNode
 from book.course import homework, questions
 from book.paper import browser, deck_pages, decks, printing, slides
 from book.site import packages
-from book.site.dependencies import BookError, evidence_stems, lesson_page, lesson_stems
+from book.site.dependencies import BookError, evidence_stems, lesson_page, stems_with
 
 from . import exercises
 
 Patch = pytest.MonkeyPatch
 ROOT = Path(__file__).parents[1]
-STEMS = lesson_stems(ROOT)
+STEMS = stems_with(ROOT, "deck.yml")
 every = pytest.mark.parametrize("stem", STEMS)
 FIGURE = (
     '<figure class="attn-figure" data-axes="[]"><p class="attn-figure-title">It falls</p>'

@@ -10,19 +10,17 @@ from scipy import stats
 
 from book.course import homework
 from book.kit.judgement import Judged, near
-from book.site.dependencies import lesson_stems
+from book.site.dependencies import full_stems
 
 from .exercises import ROOT
 
 JUDGED: dict[str, Judged] = {
     name: value
-    for stem in lesson_stems(ROOT)
+    for stem in full_stems(ROOT)
     for name, value in vars(import_module(f"book.lessons.{stem}.checks")).items()
     if isinstance(value, Judged)
 }
-assert {judged._draw.__module__.split(".")[2] for judged in JUDGED.values()} == {
-    *lesson_stems(ROOT)
-}
+assert {judged._draw.__module__.split(".")[2] for judged in JUDGED.values()} == {*full_stems(ROOT)}
 every_one = pytest.mark.parametrize("judged", JUDGED.values(), ids=JUDGED)
 
 

@@ -12,12 +12,12 @@ import pytest
 from book.kit import predictions
 from book.kit.figures import Picture
 from book.kit.predictions import Choice, Number, Order, Part
-from book.site.dependencies import lesson_page, lesson_stems
+from book.site.dependencies import full_stems, lesson_page
 
 from . import exercises
 
 ROOT = Path(__file__).parents[1]
-LESSONS = [ROOT / lesson_page(stem) for stem in lesson_stems(ROOT)]
+LESSONS = [ROOT / lesson_page(stem) for stem in full_stems(ROOT)]
 
 
 def test_on_a_logarithmic_scale_a_half_is_far_from_a_hundredth() -> None:

@@ -19,11 +19,11 @@ from moodle_xml_parser.parser import parse_string
 
 from book.course import exams, questions
 from book.course.questions import Question
-from book.site.dependencies import BookError, lesson_stems
+from book.site.dependencies import BookError, stems_with
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "book" / "teaching"
-STEMS = [*lesson_stems(ROOT), "needed"]
+STEMS = [*stems_with(ROOT, "questions.yml"), "needed"]
 QTI = {"q": "http://www.imsglobal.org/xsd/ims_qtiasiv1p2"}
 
 

@@ -10,6 +10,7 @@ import pytest
 from book.site.dependencies import (
     evidence_page,
     evidence_stems,
+    full_stems,
     lesson_page,
     lesson_stems,
     own_stems,
@@ -88,9 +89,10 @@ def test_every_chapter_has_its_page_and_its_rooms_and_is_listed() -> None:
     """In `_toc.yml`, from which all that goes over the chapters takes them."""
     found = {path.name: path for path in (ROOT / "book" / "lessons").glob("[!._]*/")}
     assert found.keys() == {*STEMS, *OWN}
-    rooms = {"recipe", "measure", "evidence", "claims", "figures", "checks"}
-    for stem in STEMS:
-        assert {path.stem for path in found[stem].glob("*.py")} >= rooms, stem
+    modules = ("recipe", "measure", "evidence", "claims", "figures", "checks", "widget")
+    rooms = {*(f"{name}.py" for name in modules), "deck.yml", "questions.yml", "teaching.md"}
+    for stem in full_stems(ROOT):
+        assert {path.name for path in found[stem].iterdir()} >= rooms, stem
 
 
 @pytest.mark.parametrize("own", [True, False])

@@ -56,6 +56,7 @@ def gather(folder: Path, into: Path) -> int:
     for one in kept:
         with np.load(one) as run:
             packed |= {f"{one.stem}:{name}": run[name] for name in run.files}
+    into.parent.mkdir(exist_ok=True)  # the first of a lesson
     np.savez_compressed(into, **packed)  # type: ignore[arg-type]
     return len(kept)
 

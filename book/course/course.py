@@ -60,7 +60,7 @@ from book.editions.editions import (
 from book.editions.version import told, version, wheels
 from book.page.code import answers
 from book.site import files
-from book.site.dependencies import BookError, lesson_page, lesson_stems, pages_of
+from book.site.dependencies import BookError, full_stems, lesson_page, lesson_stems, pages_of
 
 DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 SITE = Path("students") / "site"
@@ -268,7 +268,7 @@ def make(
     if folder.exists() and not begun.exists() and any(folder.iterdir()):
         raise BookError(f"{folder} is not empty, and no course: name a folder of its own.")
     of = settings(folder, chosen)
-    stems = of.weeks or lesson_stems(root)
+    stems = of.weeks or full_stems(root)
     if unknown := [stem for stem in stems if stem not in lesson_stems(root)]:
         known = ", ".join(lesson_stems(root))
         raise BookError(
@@ -289,7 +289,7 @@ def make(
             site = (new if fresh else folder) / SITE
             present(site, new / DECKS, folder / DECKS, of.seed)
         students = new / "students"
-        if {*stems} == {*lesson_stems(root)}:
+        if {*stems} == {*full_stems(root)}:
             write_exams(root, new, of)
         else:
             print("The exams ask about all lessons, so this course has none: the banks are there.")

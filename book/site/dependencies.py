@@ -111,6 +111,17 @@ def lesson_stems(root: Path) -> list[str]:
     return [stem for stem in all_stems(root) if stem not in own]
 
 
+def full_stems(root: Path) -> list[str]:
+    """Those of the lessons that are whole: a draft, as its metadata say, may lack any part."""
+    drafts = _marked(root, "draft")
+    return [stem for stem in lesson_stems(root) if stem not in drafts]
+
+
+def stems_with(root: Path, name: str) -> list[str]:
+    """Those of the lessons that have a file of this name, as `deck.yml`, in their folder."""
+    return [stem for stem in lesson_stems(root) if (root / LESSONS / stem / name).is_file()]
+
+
 def evidence_stems(root: Path) -> list[str]:
     """Those of the lessons that have a page of evidence: about a source, with claims on it."""
     return [stem for stem in lesson_stems(root) if evidence_page(stem) in pages_of(root, stem)]
@@ -118,9 +129,14 @@ def evidence_stems(root: Path) -> list[str]:
 
 def own_stems(root: Path) -> list[str]:
     """The pages among the lessons that are the book's own: about no source, without evidence."""
+    return _marked(root, "own")
+
+
+def _marked(root: Path, what: str) -> list[str]:
+    """The pages among the lessons of which the notebook's metadata say this."""
     paths = {stem: root / lesson_page(stem) for stem in all_stems(root)}
     notebooks = {stem: json.loads(path.read_text("utf-8")) for stem, path in paths.items()}
-    return [stem for stem, notebook in notebooks.items() if notebook["metadata"].get("own")]
+    return [stem for stem, notebook in notebooks.items() if notebook["metadata"].get(what)]
 
 
 def lesson_page(stem: str) -> Path:

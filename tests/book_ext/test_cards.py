@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from book.site.dependencies import lesson_page, notebook_paths
+from book.site.dependencies import full_stems, lesson_page, notebook_paths
 from book.site.extension import cards
 
 ROOT = Path(__file__).parents[2]
@@ -19,7 +19,8 @@ def test_every_lesson_has_its_question_and_its_picture(stem: str) -> None:
     card = cards.read(ROOT / lesson_page(stem))
     assert card.stem == stem and card.title and card.question.endswith("?")
     svg = cards.emblem(stem)
-    assert svg.count("<svg") == 1 and 'role="img"' in svg and len(svg) < 40_000
+    drawn = 'role="img"' in svg and svg.count("<svg") == 1 and len(svg) < 40_000
+    assert drawn or (stem not in full_stems(ROOT) and svg == "")
     before = [cards.read(ROOT / lesson_page(other)) for other in ALL[: ALL.index(stem)]]
     assert f'href="{stem}.html"' in cards.entry(card, before, f"{stem}.html", svg)
 

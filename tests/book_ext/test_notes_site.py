@@ -20,7 +20,7 @@ from docutils.utils import new_document
 
 import attn_notes
 from book.kit import figures
-from book.site.dependencies import all_stems, lesson_stems, own_stems
+from book.site.dependencies import all_stems, lesson_stems, own_stems, stems_with
 from book.site.extension import (
     answers,
     citations,
@@ -144,7 +144,7 @@ def test_what_is_long_in_a_pages_state_lies_once_in_a_file_beside_it(tmp_path: P
     assert whole(found, tmp_path) == models
 
 
-@pytest.mark.parametrize("stem", lesson_stems(ROOT))
+@pytest.mark.parametrize("stem", stems_with(ROOT, "widget.py"))
 def test_a_place_is_as_high_as_its_widget_opens(stem: str) -> None:
     """It says so to the style sheet; that the heights are right, a browser's test sees."""
     view = f'<script type="{widgets.VIEW}">{{"model_id": "m1"}}</script>'

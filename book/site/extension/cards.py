@@ -76,11 +76,13 @@ def read(path: Path) -> Card:
 
 
 def emblem(stem: str) -> str:
-    """A chapter's small picture, as SVG."""
+    """A chapter's small picture, as SVG; nothing where it draws none."""
     from book.kit import figures  # heavy, and only the landing page needs it
 
-    draw: Callable[[], figures.Picture]
-    draw = importlib.import_module(f"book.lessons.{stem}.figures").emblem
+    draw: Callable[[], figures.Picture] | None
+    draw = getattr(importlib.import_module(f"book.lessons.{stem}.figures"), "emblem", None)
+    if draw is None:
+        return ""
     picture = draw()
     return figures.to_svg(picture.fig, picture.alt)
 

@@ -1,0 +1,118 @@
+"""A small lesson of the tests' own is built, trained, shown, judged and graded as the others are.
+
+It is a draft: one folder, `tests/draft/last_sign`. In a copy of the project it is put among the
+lessons and listed in `_toc.yml`; nothing else of the copy is touched.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from .test_judging import runs
+
+ROOT = Path(__file__).parents[1]
+STEM = "last_sign"
+LESSON = Path(__file__).parent / "draft" / STEM
+MADE = (".git", ".venv", ".cache", "_build", "__pycache__", ".*_cache", ".hypothesis")
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the project, with one lesson more."""
+    root = tmp_path_factory.mktemp("house") / "book"
+    shutil.copytree(ROOT, root, ignore=shutil.ignore_patterns(*MADE))
+    (ROOT / ".cache").mkdir(exist_ok=True)
+    (root / ".cache").symlink_to(ROOT / ".cache")  # what is taken from npm is read, and no more
+    shutil.copytree(LESSON, root / "book" / "lessons" / STEM)
+    listed = (root / "_toc.yml").read_text("utf-8")
+    last = "      - file: book/lessons/your_model/your_model\n"
+    mine = f"      - file: book/lessons/{STEM}/{STEM}\n"
+    (root / "_toc.yml").write_text(listed.replace(last, mine + last), "utf-8")
+    return root
+
+
+def run(house: Path, *command: str, **more: str) -> str:
+    """What Python says there; its own packages are those of the copy."""
+    env = os.environ | {"PYTHONPATH": str(house), "OMP_NUM_THREADS": "1"} | more
+    done = subprocess.run(
+        [sys.executable, *command], cwd=house, env=env, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_it_is_small() -> None:
+    files = [path for path in LESSON.rglob("*") if path.suffix in (".py", ".ipynb")]
+    lines = [line for path in files for line in path.read_text("utf-8").splitlines()]
+    assert len([line for line in lines if line.strip()]) <= 300
+
+
+def test_what_it_trains_can_be_made_again(house: Path, tmp_path: Path, take: str | None) -> None:
+    run(house, "book/experiments", f"{STEM}_runs", ATTN_NOTES_RESULTS=str(tmp_path))
+    if take:
+        shutil.copytree(tmp_path, LESSON / "records", dirs_exist_ok=True)
+        shutil.copytree(tmp_path, house / "book" / "lessons" / STEM / "records", dirs_exist_ok=True)
+    name = f"{STEM}_runs.npz"
+    with np.load(tmp_path / name) as now, np.load(LESSON / "records" / name) as kept:
+        assert {*now.files} == {*kept.files}, "it is stale: --take all takes this one over"
+        for each in (name for name in kept.files if not name.endswith(":s")):  # seconds
+            np.testing.assert_allclose(now[each], kept[each], rtol=0.01, atol=0.01)
+
+
+def test_it_is_asked_what_the_others_are(house: Path, take: str | None) -> None:
+    """Its page is as it was read, its exercise has a solution that passes, and so on."""
+    where = ["tests", "--ignore=tests/browser", "--ignore=tests/engines"]
+    also = ["--take", take] if take else []
+    said = run(house, "-m", "pytest", "-q", "-m", "not long", "-k", STEM, *where, *also)
+    assert int(re.findall(r"(\d+) passed", said)[0]) >= 10
+    if take:
+        page = Path("tests", "page.txt")
+        shutil.copy(house / "book" / "lessons" / STEM / page, LESSON / page)
+
+
+def test_it_is_a_page(house: Path) -> None:
+    run(house, "-c", f"from pathlib import Path; from book import build; "
+        f"build.page(Path('.').resolve(), '{STEM}')")  # fmt: skip
+    folder = house / "_build" / "page" / "_build" / "html" / "book"
+    page = (folder / "lessons" / STEM / f"{STEM}.html").read_text("utf-8")
+    for shown in ("A table comes to the best of tables", "did not hold", 'data-name="unknown"'):
+        assert shown in page
+    first = (folder / "index.html").read_text("utf-8")
+    assert "Is the last sign enough to guess the next?" in first
+
+
+COURSE = """
+import sys, zipfile
+from pathlib import Path
+from book.course import course, grading
+
+def site(new, old, hints):
+    new.mkdir(parents=True)
+    (new / "index.html").write_text("a site")
+    return True
+
+folder = Path(sys.argv[1])
+(folder / "course.yml").write_text("seed: 7\\nweeks: [last_sign]\\n")
+course.make(Path(".").resolve(), folder, {}, site)
+(answers,) = folder.glob("private/week-1-*/answers.ipynb")
+right = answers.read_text("utf-8")
+with zipfile.ZipFile(folder / "all.zip", "w") as archive:
+    archive.writestr("ada/week.ipynb", right)
+    archive.writestr("bob/week.ipynb", right.replace("math.log(3)", "math.log(2)"))
+(table,) = grading.grade(folder, 1, folder / "all.zip").glob("*.csv")
+print(table.read_text("utf-8"))
+"""
+
+
+@runs
+def test_it_is_a_week_of_a_course_and_its_answers_are_graded(house: Path, tmp_path: Path) -> None:
+    said = run(house, "-c", COURSE, str(tmp_path))
+    assert "ada,ada,2,2,2,\nbob,bob,0,0,2,\n" in said
