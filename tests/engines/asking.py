@@ -25,6 +25,7 @@ from ..browser.conftest import (
     TRAINING,
     UNMARK,
     findings,
+    serve,
 )
 from ..browser.conftest import address as path_of
 from ..browser.test_open import LINK, SHOWN, WITH_LINKS
@@ -191,6 +192,10 @@ def stops(tab: Tab, site: Site, page: str) -> None:
 
 def judges(tab: Tab, site: Site, page: str) -> None:
     at(tab, site.served + path_of(page))
+    judged_at(tab, page)
+
+
+def judged_at(tab: Tab, page: str) -> None:
     found = answers.of_lesson([ROOT / each for each in pages_of(ROOT, page)], page)[0]
     asked = next(each for each in found if not each.why_not)
     within = f"[data-exercise={asked.name}]"
@@ -260,6 +265,32 @@ def works_unkept(tab: Tab, site: Site, page: str) -> None:
     assert all(FOR_NOW in note for note in notes)
 
 
+KEPT = """async () => {
+  const root = new URL(document.documentElement.dataset.content_root, location);
+  const files = await (await fetch(new URL('offline.json', root))).json();
+  const needed = Object.keys(files).filter((name) => !name || location.href.includes(`/${name}/`));
+  const kept = await (await caches.open('attention-notes')).keys();
+  const there = new Set(kept.map(({ url }) => url));
+  const all = needed.flatMap((name) => files[name].map((file) => new URL(file, root).href));
+  return all.length > 50 && [location.href, ...all].every((url) => there.has(url));
+}"""
+
+
+def goes_on(tab: Tab, site: Site, page: str) -> None:
+    """Opened once, it is loaded again where there is no network, and does what it did."""
+    with serve(site.copied) as served:
+        at(tab, served + path_of(page))
+        tab.wait(KEPT)
+    tab.now = ""  # from here on nobody answers
+    at(tab, served + path_of(page))
+    if page in TRAINING:
+        tab.click(SETTINGS, STEPS)
+        tab.wait(f"() => ({TRAINED})().told[0] > 0")
+    if page in STEMS:
+        judged_at(tab, page)
+    clean(tab)
+
+
 def for_everybody(tab: Tab, site: Site, page: str) -> None:
     """By axe, with what is folded open; a name that is read out has the words that are seen."""
     at(tab, site.served + path_of(page))
@@ -309,5 +340,6 @@ QUESTIONS: dict[str, tuple[Asks, Iterable[str]]] = {
     PRINTED: (prints, PAGES),
     "390 pixels, as on a phone, and 320": (fits, PAGES),
     "from a disk": (works_from_a_disk, PAGES),
+    "loaded again without a network": (goes_on, PAGES),
     "where nothing is kept": (works_unkept, PAGES),
 }

@@ -9,7 +9,7 @@ import pytest
 
 from ..browser.conftest import TRAINING
 from .__main__ import TABLE, UNPRINTED, table
-from .asking import PAGES, PRINTED, QUESTIONS, Site, acts, loads, trained
+from .asking import PAGES, PRINTED, QUESTIONS, Site, acts, goes_on, loads, trained
 from .driven import ENGINES, Tab
 
 CASES = [
@@ -86,3 +86,11 @@ def test_firefox_loads_acts_and_trains(
     loads(tab, book, page)
     acts(tab, book, page)
     assert trained(tab, book, page) == by_chromium(page)
+
+
+@pytest.mark.by_day
+@pytest.mark.parametrize("page", PAGES)
+def test_an_opened_page_goes_on_without_a_network(
+    page: str, engine: Callable[[str], Tab], book: Site
+) -> None:
+    goes_on(engine("Chromium"), book, page)

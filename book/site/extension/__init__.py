@@ -18,6 +18,7 @@ from book.site.extension import (
     icons,
     mathjax,
     numbers,
+    offline,
     operations,
     punctuation,
     repository,
@@ -35,6 +36,6 @@ def setup(app: Sphinx) -> ExtensionMetadata:
         (citations, docstrings, numbers, punctuation, repository),
         (widgets, cards, cells, answers, workbench, operations, stills, alt_text),
     )
-    for part in (theme, contents, icons, mathjax, words, *of_text, *of_outputs):
+    for part in (theme, contents, icons, mathjax, offline, words, *of_text, *of_outputs):
         part.setup(app)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
