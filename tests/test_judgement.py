@@ -121,3 +121,13 @@ def test_an_error_that_falls() -> None:
         kinds = ("wrong", "right, with a nudge on one side", "right, with a nudge on both sides")
         assert solved["verdict"] == kinds[round(solved["slope"])]
         assert len(seen["error"]) == len(seen["beta"]) == 4
+
+
+@every_one
+def test_a_verdict_is_taken_from_a_list(judged: Judged) -> None:
+    """Which a page makes a menu of."""
+    _, _, stem, _ = judged._draw.__module__.split(".")
+    asked = homework.week(ROOT, stem, 1, 7).exercises
+    (stub,) = (e.stub for e in asked if f"checks.{judged._draw.__name__}(" in e.check)
+    listed = stub.partition("# verdict: ")[2].partition("\n")[0].split(" | ")
+    assert sorted(listed) == sorted(judged._case(0).verdicts)

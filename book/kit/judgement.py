@@ -73,9 +73,12 @@ class Judged:
         return dict(self._case(number).seen)
 
     def show(self, number: int) -> None:
-        """Print them, a line each."""
+        """Print them, a line each; of a table a line each, in order."""
         for name, value in self.seen(number).items():
-            print(f"{name}: {value}")
+            if isinstance(value, dict):
+                print(name, *(f"{key}: {value[key]:.2f}" for key in sorted(value)), sep="\n  ")
+            else:
+                print(f"{name}: {value}")
 
     def _judge(self, given: tuple[int, Any], _: Generator) -> str:
         which, answer = given

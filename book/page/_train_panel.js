@@ -1,6 +1,6 @@
 // The panel in which a reader trains a model: what is changed, a guess, Train, and the loss above its floor.
 
-import { UNABLE, button, html, segments, svg } from "./_page.js";
+import { UNABLE, button, goOn, html, segments, svg } from "./_page.js";
 import { settingsFold } from "./_train_settings.js";
 import { trainer } from "./trainer.js";
 import { keeper } from "./_kept_weights.js";
@@ -100,11 +100,11 @@ const shapesOf = (draws) =>
  */
 function standing({ seeds, done, refused }, runs) {
   const why = refused?.();
-  if (why) return { met: false, words: why };
+  if (why) return { met: false, words: `Not yet: ${why}.` };
   const met = runs.filter((run) => run.passed).length;
   const words = `${met} of ${runs.length} seeds ${done}`;
-  if (met < runs.length) return { met: false, words };
-  return runs.length < seeds ? { met: null, words: `${words}, ${seeds} are asked` } : { met: true, words };
+  if (met < runs.length) return { met: false, words: `So far: ${words}.` };
+  return runs.length < seeds ? { met: null, words: `${words}, ${seeds} are asked.` } : { met: true, words: `Met: ${words}.` };
 }
 
 /**
@@ -269,8 +269,7 @@ export function trainPanel({ uid, root, esm, title, settings, plan, judge, follo
     const row = runs.filter((run) => run.seed <= seeds && sameWay(run, current.run));
     const { met, words } = row.length ? standing(challenge, row) : { met: false, words: "" };
     asked.dataset.met = met === true;
-    const far = met === null ? `${words}.` : `${met ? "Met" : "Not met"}: ${words}.`;
-    tally.textContent = words && far;
+    tally.textContent = words;
   }
 
   function prepare() {
@@ -319,7 +318,10 @@ export function trainPanel({ uid, root, esm, title, settings, plan, judge, follo
     one.disabled = state === "running" || state === "done";
     kept.update();
     if (state === "running") say("");
-    if (state === "done") end();
+    if (state === "done") {
+      goOn(go);
+      end();
+    }
   }
 
   /** A run is over: say what came out, keep it, and go on with the next of several. */

@@ -330,10 +330,9 @@ def goes_on(text: str) -> str:
 def told(live: evidence.Live) -> Markdown:
     """What the live model came to, and how it goes on from a prompt."""
     gets = "below" if live.end < live.pairs else "and not below"
-    counted = (
-        f"the {live.pairs:.2f} that counting which letter follows which gets on the same letters"
-    )
     return Markdown(
-        f"It ends at {live.end:.2f} nats a letter, {gets} {counted}. Asked to go on, it writes:\n\n"
+        f"It ends at {live.end:.2f} nats a letter, {gets} the {live.pairs:.2f} that one pays on "
+        "the same letters who only counts which letter follows which. Asked to go on, it "
+        "writes:\n\n"
         f"{goes_on(live.text)}"
     )

@@ -31,7 +31,7 @@ function ofModel({ by, size, chosen }) {
   const outputs = `outputs differ by up to ${by.toPrecision(2)}, where the book’s largest is ${size.toPrecision(2)}`;
   if (!chosen) return [`${isNot} ${outputs}.`, ""];
   const { what, other, all } = chosen;
-  const likeliest = other ? `another ${what} is the likeliest in ${other} of ${all} places` : `the likeliest ${what} stays in all ${all} places, but ${outputs}`;
+  const likeliest = other ? `it would choose another ${what} in ${other} of ${all} places` : `it would choose the same ${what} in all ${all} places, but ${outputs}`;
   return [`${isNot} ${likeliest}.`, ""];
 }
 

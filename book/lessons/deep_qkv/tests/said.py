@@ -79,7 +79,7 @@ def settings(lesson: Says, proof: Says) -> None:
     size = {k: sum(p.numel() for p in evidence.trained(k)[0].parameters()) for k in VARIANTS}
     gated, strict, plain = (size[kind] for kind in ("gated", "strict", "plain"))
     proof(f"A gated sorter has {gated} weights, a strict one {strict}, a plain one {plain}")
-    lesson(f"an unsigned program with {gated} weights")
+    lesson(f"with the {plain} weights of", f"and with a new part of {gated - plain} more")
 
 
 def the_gate(lesson: Says, proof: Says) -> None:
@@ -136,7 +136,7 @@ def the_race(lesson: Says, _: Says) -> None:
     lesson("Dividing by three beats the plain sorter as well", held=HELPS)
     lesson(f"Half of the plain sorters sort every word by step {by['plain']}")
     lesson(f"Half of the gated ones do by step {by['gated']}, so the new part seems to work")
-    lesson(f"half of the divided ones do by step {by['fixed_gate']}, and they have no knobs")
+    lesson(f"half of the divided ones do by step {by['fixed_gate']}, and they cannot choose")
     there = f"{lost['plain'].capitalize()} plain sorters and {lost['gated']} gated ones never get"
     lesson(f"{there} there. All the divided ones do", where=lost["fixed_gate"] == "no")
     chance = claims.more_arrive(own["fixed_gate"], own["gated"])
@@ -145,7 +145,7 @@ def the_race(lesson: Says, _: Says) -> None:
     lesson(f"is first in {first:.0f} of 100 pairs if a tie counts half", untold=CHOOSES)
     seeds = COUNTED[len(CHOSEN.seeds)].capitalize()
     lesson(f"{seeds} seeds show that both kinds are mostly sooner than plain", held=HELPS)
-    lesson("They show neither of the two to be sooner than the other", untold=CHOOSES)
+    lesson("They do not show which of the two is sooner", untold=CHOOSES)
     smaller = [told("A smaller start alone converges before plain")]
     lesson("Plain weights that only start smaller show no lead over plain", untold=smaller)
     lesson("for all, no lead over plain shows either", untold=AS_PUBLISHED)

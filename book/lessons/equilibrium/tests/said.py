@@ -75,8 +75,8 @@ def of_gradients(lesson: Says, proof: Says, teaching: Says) -> None:
     proof("on untrained ones it does not arrive", failed=[MORE])
     at_eight, at_few = (clipped[RATES.steps.index(at)] for at in (AEP.relaxation.steps, FEW))
     by = f"off by {COUNT[round(at_eight.item())]} times the true one’s length"
-    lesson(f"Training reads the gradient after {COUNT[AEP.relaxation.steps]}", by)
-    lesson(f"and after {FEW} steps by {at_few:.1f} times")
+    lesson(f"{by} after {COUNT[AEP.relaxation.steps]} steps")
+    lesson(f"and after {FEW} still by {at_few:.1f} times")
 
     at, whole = GRADIENTS.at, GRADIENTS.whole
     away = every(
@@ -128,7 +128,7 @@ def of_training(lesson: Says, proof: Says, teaching: Says) -> None:
     share = median(ENDS["frozen"] - ENDS["AEP, clipped"]) / median(ENDS["frozen"] - ENDS["AEP"])
     fifth = 0.15 < share < 0.25
     most = "The limit costs AEP most of what it gains"
-    less = "attention never learns is about a fifth as large, by the medians"
+    less = "learning in the attention gains only about a fifth as much, by the medians"
     lesson(most, less, held=[LIMIT, TAUGHT], where=fifth)
     farthest = TRAINING.apart.abs().max().item()
     most_apart = f"AEP ends within {at_most(farthest)} nats of BPTT, seed by seed"
@@ -200,7 +200,7 @@ def of_costs(lesson: Says, proof: Says, teaching: Says) -> None:
     few = MEMORY.peaks["adjoint"][-1] < 1.1 * MEMORY.peaks["adjoint"][0]
     quicker = few and COSTS.seconds[NOT_AEP[1]] < COSTS.seconds[QUICKEST]
     proof("On a computer AEP is not the quickest way", failed=[QUICKEST_IS_AEP], where=quicker)
-    lesson("By AEP it saves memory and no time", failed=[QUICKEST_IS_AEP], held=[FLAT])
+    lesson("AEP saves it memory, and no time", failed=[QUICKEST_IS_AEP], held=[FLAT])
     proof("adjoint relaxation keep a few states, whatever the steps", held=[FLAT], where=few)
     proof("BPTT's memory grows with the steps, AEP's does not", held=[FLAT])
     times = evidence.settling().needed("ε = 0.1") / evidence.settling().needed("ε = 0.5")

@@ -115,7 +115,7 @@ def test_a_verdict_turns_with_its_record(begins: str, change: Made, verdict: boo
 def test_what_is_told_of_the_live_run() -> None:
     for end, gets in ((2.47, "below"), (2.472, "and not below")):
         lines = claims.told(Live(end, 2.471, "of the " * 20)).data.splitlines()
-        assert lines[0].startswith(f"It ends at 2.47 nats a letter, {gets} the 2.47 that counting")
+        assert lines[0].startswith(f"It ends at 2.47 nats a letter, {gets} the 2.47 that one pays")
         assert max(map(len, lines[2:])) <= 39  # those of a phone
         assert " ".join(lines).count("of the") == 20
 

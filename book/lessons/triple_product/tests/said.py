@@ -231,7 +231,7 @@ def rules(lesson: Says, proof: Says, teaching: Says) -> None:
     copied = {kind: median(BODY.copies(PAIR, kind)) for kind in KINDS}
     lesson(
         f"these two layers copy {100 * copied['dot']:.0f} letters of 100 right",
-        f"weighs the letters before by where they stand, and gets {100 * REACH.placed:.0f} of 100",
+        f"weighs by where they stand, and gets {100 * REACH.placed:.0f} of 100",
         f"{COUNT[RANDOM.periods[0]]} to {COUNT[RANDOM.periods[-1]]} letters back, and gets "
         f"{math.floor(100 * REACH.near + 0.5)}.",
         f"weighs each match by how far back it is, and gets {100 * REACH.matched:.0f}.",
@@ -268,8 +268,8 @@ def matches(lesson: Says, proof: Says) -> None:
     blind = max(followed(PAIR, *range(1, 19), match=False)) < 0.25
     reads = min(met, never) > 0.5 and known and blind
     nine = 0.85 < followed(PAIR, 12)[0] < 0.95
-    lesson("no one distance in more than one case of four", where=blind and known)
-    lesson("A match twelve back it follows in nine of ten. So it does read", where=nine)
+    lesson("picks no one distance more than a quarter of the time", where=blind and known)
+    lesson("A match twelve back it follows nine times in ten. So it does read", where=nine)
     proof("two layers by a match at a distance that they know", failed=[far], where=reads)
     lesson(
         "It follows a match that is about as far back as in its texts",
