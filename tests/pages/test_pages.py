@@ -14,6 +14,7 @@ import pytest
 
 from book.site.dependencies import evidence_page, lesson_of, notebook_paths, pages_of
 
+from .described import described, inwards
 from .held import WRITTEN, hold, indent, place
 from .said import Says
 from .shown import shown
@@ -68,6 +69,17 @@ def test_a_lesson_is_what_was_read_of_it(
         wrong += [f"said.py asks nothing of {name}" for name in {*pages, *teaching} - asked]
     wrong += [each for found in pages.values() for each in found.wrong]
     if wrong:
+        pytest.fail("\n".join(wrong), pytrace=False)
+
+
+@pytest.mark.page
+def test_small_pictures_are_what_was_read_of_them(take: str | None) -> None:
+    """Those of the landing page, which no notebook shows: they ask, and none has an answer."""
+    now: list[str] = []
+    for stem in STEMS:
+        drawn = described(import_module(f"book.lessons.{stem}.figures").emblem())
+        now += [stem, *inwards(drawn)]
+    if wrong := hold(Path(__file__).with_name("emblems.txt"), now, take):
         pytest.fail("\n".join(wrong), pytrace=False)
 
 
