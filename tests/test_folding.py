@@ -58,7 +58,7 @@ def test_a_reader_may_unfold_and_strip_folds_again(tmp_path: Path) -> None:
         ("figures.all()", "drawn", {"jupyter": jupyter}, True),
         ("x = y + 1", "sum", {**hidden, "jupyter": {"source_hidden": True}}, False),
         ("x = y + 2", "shown", {"jupyter": jupyter}, False),
-        ("clock()", "setup", hidden, True),
+        ("now = clock() + 1", "setup", hidden, True),
         ("guess = claims.of()", "exercise-guess-answer", {}, False),
     ]
     made = nbformat.v4.new_notebook(
