@@ -1,8 +1,9 @@
 """Every lesson shows what was read of it, and what it says of records is what they have.
 
 The text of `STEM.ipynb` is `page.txt` of its lesson's tests, that of `STEM_evidence.ipynb`
-`evidence.txt`, and so for each page below it; `said.py` there has its sentences that rest on
-records, and in `MACHINE`, by cell, patterns of what hangs on the processor, each with the reason.
+`evidence.txt`, and so for each page below it; that of its small picture on the landing page is
+`emblem.txt`. `said.py` there has its sentences that rest on records, and in `MACHINE`, by cell,
+patterns of what hangs on the processor, each with the reason.
 CONTRIBUTING says how a page is held.
 """
 
@@ -14,7 +15,7 @@ import pytest
 
 from book.site.dependencies import evidence_page, lesson_of, notebook_paths, pages_of
 
-from .described import described, inwards
+from .described import described
 from .held import WRITTEN, hold, indent, place
 from .said import Says
 from .shown import shown
@@ -52,6 +53,9 @@ def test_a_lesson_is_what_was_read_of_it(
         wrong += [place(now, i) + line.strip() for i, line in enumerate(now) if "  NO: " in line]
         pages[path.stem] = Says(str(path), read(now))
 
+    if draw := getattr(import_module(f"book.lessons.{stem}.figures"), "emblem", None):
+        wrong += hold(tests / "emblem.txt", list(described(draw())), take)
+
     asked: set[str] = set()
 
     def page(name: str) -> Says:
@@ -69,17 +73,6 @@ def test_a_lesson_is_what_was_read_of_it(
         wrong += [f"said.py asks nothing of {name}" for name in {*pages, *teaching} - asked]
     wrong += [each for found in pages.values() for each in found.wrong]
     if wrong:
-        pytest.fail("\n".join(wrong), pytrace=False)
-
-
-@pytest.mark.page
-def test_small_pictures_are_what_was_read_of_them(take: str | None) -> None:
-    """Those of the landing page, which no notebook shows: they ask, and none has an answer."""
-    now: list[str] = []
-    for stem in STEMS:
-        drawn = described(import_module(f"book.lessons.{stem}.figures").emblem())
-        now += [stem, *inwards(drawn)]
-    if wrong := hold(Path(__file__).with_name("emblems.txt"), now, take):
         pytest.fail("\n".join(wrong), pytrace=False)
 
 
