@@ -28,12 +28,11 @@ ADDRESSES = {link.rpartition("](")[2].rstrip(")") for link in WORKS}
 
 def test_every_notebook_is_stripped_and_folded(tmp_path, capsys):
     for path in NOTEBOOKS:
-        copy = tmp_path / path.relative_to(ROOT)
+        copy = tmp_path / "book" / path.relative_to(ROOT)
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(path, copy)
     build.strip(tmp_path)
     assert capsys.readouterr().out == "", "run: make strip"
-    assert all(path.is_relative_to(ROOT / "book") for path in NOTEBOOKS)
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
