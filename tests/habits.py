@@ -8,6 +8,7 @@ left to the teacher, who is told why.
 import json
 import zipfile
 from collections.abc import Callable
+from functools import partial
 from io import BytesIO
 from typing import Any
 
@@ -34,7 +35,6 @@ def future_leak(model, tokens):
             worst = max(worst, float(moved.max()))
     return worst"""
 RANK = "answer = (torch.ones(6, 1), torch.tensor([[2.0, 0.0, -1.0]]))"
-ALL = "2 4 0 3 3"
 
 Change = Callable[[NotebookNode, Week], Any]
 
@@ -64,6 +64,28 @@ def puts(name: str, source: str) -> Change:
 
     def change(book: NotebookNode, week: Week) -> None:
         book.cells[at(book, name)].source = source
+
+    return change
+
+
+floor = partial(puts, "floor")
+
+
+def stub(name: str) -> Change:
+    """An answer that is not begun."""
+
+    def change(book: NotebookNode, week: Week) -> None:
+        (one,) = (one for one in week.exercises if one.name == name)
+        puts(name, one.stub)(book, week)
+
+    return change
+
+
+def rewrites(name: str, source: str) -> Change:
+    """Another source, in which `{}` is the one before."""
+
+    def change(book: NotebookNode, week: Week) -> None:
+        puts(name, source.format(book.cells[at(book, name)].source))(book, week)
 
     return change
 
@@ -169,9 +191,7 @@ def page(book: NotebookNode, week: Week) -> dict[str, bytes]:
     names = ("floor", "leak", "rank")
     saved = [{"name": name, "answer": book.cells[at(book, name)].source} for name in names]
     for name in names:
-        book.cells[at(book, name)].source = next(
-            one.stub for one in week.exercises if one.name == name
-        )
+        stub(name)(book, week)
     told = {"lesson": week.stem, "exercises": saved}
     return {"x.ipynb": nbformat.writes(book).encode(), "answers.json": json.dumps(told).encode()}
 
@@ -182,226 +202,152 @@ def reversed_cells(book: NotebookNode, week: Week) -> None:
     book.cells.append(code("HALF = 2"))
 
 
-HABITS: dict[str, tuple[Change, str]] = {
-    "plain": (lambda book, week: None, ALL),
-    "first cell": (
-        both(
-            lambda book, week: book.cells[1].update(
-                source=book.cells[1].source + "\nimport math as m, statistics"
-            ),
-            puts("floor", "def floor(n, k): return (k - 1) * m.log(n) / (2 * k)"),
-        ),
-        ALL,
-    ),
-    "helper above": (
-        both(
-            adds("floor", "import math\ndef whole(a, b): return (b - 1) * math.log(a)"),
-            puts("floor", "def floor(a, b): return whole(a, b) / (2 * b)"),
-        ),
-        ALL,
-    ),
-    "below the stub": (
-        both(
-            lambda book, week: puts("floor", week.exercises[0].stub)(book, week),
-            adds("floor", FLOOR, after=1),
-        ),
-        ALL,
-    ),
-    "below the check": (both(puts("floor", ""), adds("floor", FLOOR, after=2)), ALL),
-    "copy below": (
-        lambda book, week: adds("floor", week.exercises[0].stub, after=2)(book, week),
-        ALL,
-    ),
+FLOORS = {
     **{
-        f"imports {name}": (puts("floor", f"import {name}\n{FLOOR}"), ALL)
-        for name in ("time", "warnings", "enum", "logging", "os, sys", "matplotlib.pyplot as plt")
+        f"imports {name}": f"import {name}\n{FLOOR}"
+        for name in (
+            *("time", "warnings", "enum", "logging", "os, sys", "matplotlib.pyplot as plt"),
+            "pandas as pd",
+        )
     },
-    "imports pandas": (puts("floor", f"import pandas as pd\n{FLOOR}"), ALL),
-    "begins with seaborn": (
-        lambda book, week: book.cells[1].update(
-            source="import seaborn as sns\nsns.set_theme()\n" + book.cells[1].source
-        ),
-        ALL,
+    "future": f"from __future__ import annotations\n{FLOOR}",
+    "main": f"{FLOOR}\nif __name__ == '__main__':\n    print(floor(3, 3))",
+    "lambda": "import math\nfloor = lambda n, k: (k - 1) * math.log(n) / (2 * k)",
+    "partial": "import math\nfrom functools import partial\n"
+    "def f(h, n, k): return (k - 1) * math.log(n) / (h * k)\nfloor = partial(f, 2)",
+    "callable": "import math\nclass F:\n    def __call__(self, n, k):\n"
+    "        return (k - 1) * math.log(n) / (2 * k)\nfloor = F()",
+    "numpy": FLOOR.replace("import math", "import numpy as math"),
+    "torch": "def floor(n, k): return (k - 1) * torch.tensor(float(n)).double().log() / (2 * k)",
+    "decimal": "from decimal import Decimal\n"
+    "def floor(n, k): return (k - 1) * Decimal(n).ln() / (2 * k)",
+    "cached": f"from functools import lru_cache\n@lru_cache\n{FLOOR}",
+    "global": "HALF = 2\n" + FLOOR.replace("2 *", "HALF *"),
+    "counts calls": "calls = []\n" + FLOOR.replace("    import", "    calls.append(1)\n    import"),
+    "german": f"größe = 'ß'\n{FLOOR}",
+    "prints inside": FLOOR.replace("    cost", "    print(letters)\n    cost"),
+}
+"""Answers to `floor` that are as good."""
+
+CHECKS = {
+    "asserts": "assert checks.floor(floor).passed",
+    "prints": "print(checks.floor(floor))",
+    "keeps": "found = checks.floor(floor)\nfound",
+    "loops": "for f in (lambda a, b: 1, floor): checks.floor(f)",
+}
+"""Ways to call its check."""
+
+ABOVE_FLOOR = {
+    "colab": "try:\n    import google.colab\n    1 / 0\nexcept ImportError:\n    pass",
+    "repr": "class A:\n    def __repr__(self): return 'mine'\nA()",
+    "dataclass": "from dataclasses import dataclass\n@dataclass\nclass P:\n    n: int\nP(2)",
+    "double": "torch.set_default_dtype(torch.float64)",
+    "seeds": "torch.manual_seed(1)\nimport random\nrandom.seed(1)",
+    "no gradients": "torch.set_grad_enabled(False)",
+}
+ABOVE_LEAK = {
+    "endless cell": "while True: pass",
+    "sleeps": "import time\ntime.sleep(10**6)",
+    "asks": "n = input('How many? ')",
+    "flood": "for i in range(10**5): print('x' * 1000)",
+    "exit": "exit()",
+    "sys.exit": "import sys\nsys.exit(1)",
+    "dies": "import os\nos._exit(1)",
+    "deep": "def f(n): return f(n + 1)\nf(0)",
+    "await": "import asyncio\nawait asyncio.sleep(0)",
+    "thread": "import threading\nt = threading.Thread(target=print)\nt.start()\nt.join()",
+    "widget": "import ipywidgets\nipywidgets.IntSlider()",
+    "plot": "import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.show()",
+}
+"""A cell of their own, that earns and costs nothing."""
+
+RIGHT: dict[str, Change] = {
+    "plain": lambda book, week: None,
+    "first cell": both(
+        rewrites("floor-setup", "{}\nimport math as m, statistics"),
+        floor("def floor(n, k): return (k - 1) * m.log(n) / (2 * k)"),
     ),
+    "helper above": both(
+        adds("floor", "import math\ndef whole(a, b): return (b - 1) * math.log(a)"),
+        floor("def floor(a, b): return whole(a, b) / (2 * b)"),
+    ),
+    "below the stub": both(stub("floor"), adds("floor", FLOOR, after=1)),
+    "below the check": both(floor(""), adds("floor", FLOOR, after=2)),
+    "copy below": lambda book, week: adds("floor", week.exercises[0].stub, after=2)(book, week),
+    "begins with seaborn": rewrites("floor-setup", "import seaborn as sns\nsns.set_theme()\n{}"),
+    "renamed with its check": both(
+        floor(FLOOR.replace("def floor", "def my_floor")),
+        puts("floor-check", "checks.floor(my_floor)"),
+    ),
+    "markdown": as_text("markdown"),
+    "fenced": as_text("markdown", "```python\n{}\n```"),
+    "raw": as_text("raw"),
+    "crash": adds("floor", "1 / 0", "x = (", "undefined"),
+    "shows much": adds("leak", "list(range(10**6))", "'x' * 10**8"),
+    "memory": adds("leak", "x = torch.zeros(10**11)", "y = [0] * 10**11"),
+    "magics": both(
+        adds("leak", "%%time\nx = 3", "!ls -l\n%matplotlib inline", "%pip install einops"),
+        floor(f"%time y = 2\n{FLOOR}"),
+    ),
+    "no ids": stripped("id"),
+    "no metadata": stripped("metadata"),
+    "neither": stripped("id", "metadata"),
+    "format before": old,
+    "program": program,
+    "zip": in_zip,
+    "two files": two,
+    "page and notebook": page,
+    "no checks": drops(*(f"{name}-check" for name in ("floor", "leak", "rank", "verdict"))),
+    "checks at the end": both(
+        drops("floor-check", "leak-check"),
+        lambda book, week: book.cells.append(
+            code("checks.floor(floor)\nchecks.future_leak(future_leak)")
+        ),
+    ),
+    "no setup": drops("floor-setup"),
+    "star": both(
+        adds("floor", "from book.lessons.deep_qkv.checks import floor as look"),
+        puts("floor-check", "look(floor)"),
+    ),
+    "back and forth": reversed_cells,
+    "own file": both(
+        adds("floor", "open('two.txt', 'w').write('2')"),
+        floor(FLOOR.replace("2 *", "int(open('two.txt').read()) *")),
+    ),
+    "says not yet": says("floor", "Not yet: it was not."),
+    **{name: floor(source) for name, source in FLOORS.items()},
+    **{name: puts("floor-check", source) for name, source in CHECKS.items()},
+    **{name: adds("floor", source) for name, source in ABOVE_FLOOR.items()},
+    **{name: adds("leak", source) for name, source in ABOVE_LEAK.items()},
+}
+
+HABITS: dict[str, tuple[Change, str]] = {
+    **{name: (change, "2 4 0 3 3") for name, change in RIGHT.items()},
     "needs pandas": (
-        puts("floor", "import pandas\n" + FLOOR.replace("return cost", "return pandas.to(cost)")),
+        floor("import pandas\n" + FLOOR.replace("return cost", "return pandas.to(cost)")),
         "? 4 0 3 3",
     ),
-    "colab": (
-        adds("floor", "try:\n    import google.colab\n    1 / 0\nexcept ImportError:\n    pass"),
-        ALL,
-    ),
-    "future": (puts("floor", f"from __future__ import annotations\n{FLOOR}"), ALL),
-    "main": (puts("floor", f"{FLOOR}\nif __name__ == '__main__':\n    print(floor(3, 3))"), ALL),
-    "repr": (
-        adds("floor", "class A:\n    def __repr__(self): return 'mine'\nA()"),
-        ALL,
-    ),
-    "dataclass": (
-        adds("floor", "from dataclasses import dataclass\n@dataclass\nclass P:\n    n: int\nP(2)"),
-        ALL,
-    ),
-    "renamed with its check": (
-        both(
-            puts("floor", FLOOR.replace("def floor", "def my_floor")),
-            puts("floor-check", "checks.floor(my_floor)"),
-        ),
-        ALL,
-    ),
-    "renamed alone": (puts("floor", FLOOR.replace("def floor", "def my_floor")), "? 4 0 3 3"),
-    "markdown": (as_text("markdown"), ALL),
-    "fenced": (as_text("markdown", "```python\n{}\n```"), ALL),
-    "raw": (as_text("raw"), ALL),
-    "fenced code": (puts("floor", f"```python\n{FLOOR}\n```"), "0 4 0 3 3"),
-    "crash": (adds("floor", "1 / 0", "x = (", "undefined"), ALL),
-    "endless cell": (adds("leak", "while True: pass"), ALL),
-    "sleeps": (adds("leak", "import time\ntime.sleep(10**6)"), ALL),
-    "asks": (adds("leak", "n = input('How many? ')"), ALL),
-    "flood": (adds("leak", "for i in range(10**5): print('x' * 1000)"), ALL),
-    "shows much": (adds("leak", "list(range(10**6))", "'x' * 10**8"), ALL),
-    "exit": (adds("leak", "exit()"), ALL),
-    "sys.exit": (adds("leak", "import sys\nsys.exit(1)"), ALL),
-    "dies": (adds("leak", "import os\nos._exit(1)"), ALL),
-    "memory": (adds("leak", "x = torch.zeros(10**11)", "y = [0] * 10**11"), ALL),
-    "deep": (adds("leak", "def f(n): return f(n + 1)\nf(0)"), ALL),
-    "magics": (
-        both(
-            adds("leak", "%%time\nx = 3", "!ls -l\n%matplotlib inline", "%pip install einops"),
-            puts("floor", f"%time y = 2\n{FLOOR}"),
-        ),
-        ALL,
-    ),
-    "await": (adds("leak", "import asyncio\nawait asyncio.sleep(0)"), ALL),
-    "thread": (
-        adds("leak", "import threading\nt = threading.Thread(target=print)\nt.start()\nt.join()"),
-        ALL,
-    ),
-    "widget": (adds("leak", "import ipywidgets\nipywidgets.IntSlider()"), ALL),
-    "plot": (
-        adds("leak", "import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.show()"),
-        ALL,
-    ),
-    "no ids": (stripped("id"), ALL),
-    "no metadata": (stripped("metadata"), ALL),
-    "neither": (stripped("id", "metadata"), ALL),
-    "format before": (old, ALL),
-    "program": (program, ALL),
-    "zip": (in_zip, ALL),
-    "two files": (two, ALL),
-    "page and notebook": (page, ALL),
-    "no checks": (
-        drops(*(f"{name}-check" for name in ("floor", "leak", "rank", "verdict"))),
-        ALL,
-    ),
-    "checks at the end": (
-        both(
-            drops("floor-check", "leak-check"),
-            lambda book, week: book.cells.append(
-                code("checks.floor(floor)\nchecks.future_leak(future_leak)")
-            ),
-        ),
-        ALL,
-    ),
-    "no setup": (drops("floor-setup"), ALL),
-    "asserts": (puts("floor-check", "assert checks.floor(floor).passed"), ALL),
-    "prints": (puts("floor-check", "print(checks.floor(floor))"), ALL),
-    "keeps": (puts("floor-check", "found = checks.floor(floor)\nfound"), ALL),
-    "loops": (puts("floor-check", "for f in (lambda a, b: 1, floor): checks.floor(f)"), ALL),
-    "star": (
-        both(
-            adds("floor", "from book.lessons.deep_qkv.checks import floor as look"),
-            puts("floor-check", "look(floor)"),
-        ),
-        ALL,
-    ),
-    "lambda": (
-        puts("floor", "import math\nfloor = lambda n, k: (k - 1) * math.log(n) / (2 * k)"),
-        ALL,
-    ),
-    "partial": (
-        puts(
-            "floor",
-            "import math\nfrom functools import partial\n"
-            "def f(h, n, k): return (k - 1) * math.log(n) / (h * k)\nfloor = partial(f, 2)",
-        ),
-        ALL,
-    ),
-    "callable": (
-        puts(
-            "floor",
-            "import math\nclass F:\n    def __call__(self, n, k):\n"
-            "        return (k - 1) * math.log(n) / (2 * k)\nfloor = F()",
-        ),
-        ALL,
-    ),
-    "numpy": (puts("floor", FLOOR.replace("import math", "import numpy as math")), ALL),
-    "torch": (
-        puts(
-            "floor",
-            "def floor(n, k): return (k - 1) * torch.tensor(float(n)).double().log() / (2 * k)",
-        ),
-        ALL,
-    ),
-    "decimal": (
-        puts(
-            "floor",
-            "from decimal import Decimal\n"
-            "def floor(n, k): return (k - 1) * Decimal(n).ln() / (2 * k)",
-        ),
-        ALL,
-    ),
-    "cached": (puts("floor", f"from functools import lru_cache\n@lru_cache\n{FLOOR}"), ALL),
-    "global": (puts("floor", "HALF = 2\n" + FLOOR.replace("2 *", "HALF *")), ALL),
-    "counts calls": (
-        puts(
-            "floor", "calls = []\n" + FLOOR.replace("    import", "    calls.append(1)\n    import")
-        ),
-        ALL,
-    ),
-    "back and forth": (reversed_cells, ALL),
-    "own file": (
-        both(
-            adds("floor", "open('two.txt', 'w').write('2')"),
-            puts("floor", FLOOR.replace("2 *", "int(open('two.txt').read()) *")),
-        ),
-        ALL,
-    ),
-    "double": (adds("floor", "torch.set_default_dtype(torch.float64)"), ALL),
-    "seeds": (adds("floor", "torch.manual_seed(1)\nimport random\nrandom.seed(1)"), ALL),
-    "no gradients": (adds("floor", "torch.set_grad_enabled(False)"), ALL),
-    "german": (puts("floor", f"größe = 'ß'\n{FLOOR}"), ALL),
-    "prints inside": (
-        puts("floor", FLOOR.replace("    cost", "    print(letters)\n    cost")),
-        ALL,
-    ),
-    "not begun": (
-        lambda book, week: (
-            [puts(one.name, one.stub)(book, week) for one in week.exercises] and None
-        ),
-        "0 0 0 0 0",
-    ),
-    "wrong": (puts("floor", "def floor(n, k): return n"), "0 4 0 3 3"),
-    "in part": (puts("floor", FLOOR.replace("(2 * length)", "6")), "1 4 0 3 3"),
+    "renamed alone": (floor(FLOOR.replace("def floor", "def my_floor")), "? 4 0 3 3"),
+    "fenced code": (floor(f"```python\n{FLOOR}\n```"), "0 4 0 3 3"),
+    "not begun": (both(*map(stub, ("floor", "leak", "rank", "verdict"))), "0 0 0 0 0"),
+    "wrong": (floor("def floor(n, k): return n"), "0 4 0 3 3"),
+    "in part": (floor(FLOOR.replace("(2 * length)", "6")), "1 4 0 3 3"),
     "wrong gate": (puts("rank", "answer = 1, 2"), "2 4 0 0 3"),
     "wrong verdict": (
-        lambda book, week: puts(
-            "verdict",
-            book.cells[at(book, "verdict")].source + "\nanswer['verdict'] = 'no difference'",
-        )(book, week),
+        rewrites("verdict", "{}\nanswer['verdict'] = 'no difference'"),
         "2 4 0 3 1.5",
     ),
-    "stops": (puts("floor", "def floor(n, k): return 1 / 0"), "0 4 0 3 3"),
-    "never ends": (puts("floor", "def floor(n, k):\n    while True: pass"), "0 4 0 3 3"),
-    "waits": (puts("floor", "import time\ndef floor(n, k): time.sleep(10**5)"), "0 4 0 3 3"),
-    "asks inside": (puts("floor", "def floor(n, k): return float(input())"), "0 4 0 3 3"),
-    "no Python": (puts("floor", "def floor(n, k:\n    return 1"), "0 4 0 3 3"),
+    "stops": (floor("def floor(n, k): return 1 / 0"), "0 4 0 3 3"),
+    "never ends": (floor("def floor(n, k):\n    while True: pass"), "0 4 0 3 3"),
+    "waits": (floor("import time\ndef floor(n, k): time.sleep(10**5)"), "0 4 0 3 3"),
+    "asks inside": (floor("def floor(n, k): return float(input())"), "0 4 0 3 3"),
+    "no Python": (floor("def floor(n, k:\n    return 1"), "0 4 0 3 3"),
     "says right": (
-        both(puts("floor", "def floor(n, k): return n"), says("floor", "Right: it is.")),
+        both(floor("def floor(n, k): return n"), says("floor", "Right: it is.")),
         "? 4 0 3 3",
     ),
-    "says not yet": (says("floor", "Not yet: it was not."), ALL),
     "lost helper": (
-        both(puts("floor", "def floor(n, k): return helper(n, k)"), says("floor", "Right: it is.")),
+        both(floor("def floor(n, k): return helper(n, k)"), says("floor", "Right: it is.")),
         "? 4 0 3 3",
     ),
 }

@@ -87,123 +87,90 @@ def escape(name: str, **known: object) -> str:
 
 WRONG = "def floor(letters, length):\n    return 1.0\n"
 
-CHEATS: dict[str, dict[str, str]] = {
-    "patches the check": {"floor": WRONG + "checks.floor = lambda *a, **k: 'Right'"},
-    "patches need": {
-        "floor": WRONG + "from book.kit import exercises\nexercises.need = lambda *a, **k: None"
-    },
-    "patches the outcome": {
-        "floor": WRONG + "from book.kit.exercises import Outcome\nOutcome.share = 1.0"
-    },
-    "patches torch": {
-        "rank": "torch.linalg.svdvals = lambda x: torch.tensor([1.0, 0.0])\n"
-        "answer = (torch.randn(6, 1), torch.ones(1, 3))"
-    },
-    "patches isclose": {"floor": WRONG + "import math\nmath.isclose = lambda *a, **k: True"},
-    "equal to all": {
-        "floor": "class Same(float):\n    def __eq__(self, other): return True\n"
+TRIED: dict[str, dict[str, str]] = {
+    "floor": {
+        "patches the check": WRONG + "checks.floor = lambda *a, **k: 'Right'",
+        "patches need": WRONG
+        + "from book.kit import exercises\nexercises.need = lambda *a, **k: None",
+        "patches the outcome": WRONG
+        + "from book.kit.exercises import Outcome\nOutcome.share = 1.0",
+        "patches isclose": WRONG + "import math\nmath.isclose = lambda *a, **k: True",
+        "equal to all": "class Same(float):\n    def __eq__(self, other): return True\n"
         "    __hash__ = float.__hash__\n    def __float__(self): return self\n"
         "    def __sub__(self, other): return 0.0\n"
-        "def floor(letters, length): return Same(1)"
-    },
-    "a tensor of its own": {
-        "rank": "class T(torch.Tensor):\n    @classmethod\n"
-        "    def __torch_function__(cls, f, types, args=(), kwargs=None): return torch.ones(3)\n"
-        "answer = (torch.ones(6, 1).as_subclass(T), torch.ones(1, 3).as_subclass(T))"
-    },
-    "raises the praise": {
-        "floor": "from book.kit.exercises import WrongError\n"
-        "def floor(letters, length): raise WrongError('it is', share=1.0)"
-    },
-    "raises an outcome": {
-        "floor": "def floor(letters, length):\n"
-        "    class WrongError(Exception):\n        share = 1.0\n    raise WrongError('x')"
-    },
-    "writes the pipe": {
-        "floor": WRONG + "import os\nfor fd in range(3, 30):\n    try:\n"
+        "def floor(letters, length): return Same(1)",
+        "raises the praise": "from book.kit.exercises import WrongError\n"
+        "def floor(letters, length): raise WrongError('it is', share=1.0)",
+        "raises an outcome": "def floor(letters, length):\n"
+        "    class WrongError(Exception):\n        share = 1.0\n    raise WrongError('x')",
+        "writes the pipe": WRONG + "import os\nfor fd in range(3, 30):\n    try:\n"
         '        data = b\'{"value": {"error": "", "answers": [["floor", 1]]}}\'\n'
-        "        os.write(fd, len(data).to_bytes(4, 'big') + data)\n    except OSError: pass"
-    },
-    "writes nonsense": {
-        "floor": WRONG + "import os\nfor fd in range(3, 30):\n    try:\n"
-        "        os.write(fd, b'\\xff' * 4096)\n    except OSError: pass"
-    },
-    "replies by itself": {
-        "floor": "import gc, json\ndef floor(letters, length):\n"
+        "        os.write(fd, len(data).to_bytes(4, 'big') + data)\n    except OSError: pass",
+        "writes nonsense": WRONG + "import os\nfor fd in range(3, 30):\n    try:\n"
+        "        os.write(fd, b'\\xff' * 4096)\n    except OSError: pass",
+        "replies by itself": "import gc, json\ndef floor(letters, length):\n"
         "    wire = [x for x in gc.get_objects() if type(x).__name__ == 'Wire'][0]\n"
-        "    wire.send({'value': 0.3662040962227033, 'share': 1.0})\n    return 1.0"
-    },
-    "calls the judge": {
-        "floor": "import gc\ndef floor(letters, length):\n"
+        "    wire.send({'value': 0.3662040962227033, 'share': 1.0})\n    return 1.0",
+        "calls the judge": "import gc\ndef floor(letters, length):\n"
         "    wire = [x for x in gc.get_objects() if type(x).__name__ == 'Wire'][0]\n"
         "    for n in range(50):\n        try: wire.ask('call', 1, number=n, named={}, seed=1)\n"
-        "        except Exception: pass\n    return 1.0"
+        "        except Exception: pass\n    return 1.0",
+        "sends a huge frame": WRONG
+        + "import os\nfor fd in range(3, 30):\n    try: os.write(fd, b'\\x7f' * 4)\n"
+        "    except OSError: pass",
+        "nested reply": "def floor(letters, length):\n    x = []\n"
+        "    for _ in range(10**5): x = [x]\n    return x",
+        "endless reply": "import itertools\n"
+        "def floor(letters, length): return (x for x in itertools.count())",
+        "large reply": "def floor(letters, length): return 'x' * 10**9",
+        "not a number": "def floor(letters, length): return float('nan')",
+        "many digits": "def floor(letters, length): return 10**5000",
+        "says so itself": WRONG + "print('Right: only letters 2 to n of the word')",
+        "stops the judge": "import os, signal\ndef floor(letters, length):\n"
+        "    os.kill(os.getppid(), signal.SIGKILL)\n    os.kill(1, signal.SIGKILL)\n    return 1.0",
     },
-    "sends a huge frame": {
-        "floor": WRONG + "import os\nfor fd in range(3, 30):\n    try: os.write(fd, b'\\x7f' * 4)\n"
-        "    except OSError: pass"
+    "rank": {
+        "patches torch": "torch.linalg.svdvals = lambda x: torch.tensor([1.0, 0.0])\n"
+        "answer = (torch.randn(6, 1), torch.ones(1, 3))",
+        "a tensor of its own": "class T(torch.Tensor):\n    @classmethod\n"
+        "    def __torch_function__(cls, f, types, args=(), kwargs=None): return torch.ones(3)\n"
+        "answer = (torch.ones(6, 1).as_subclass(T), torch.ones(1, 3).as_subclass(T))",
     },
-    "nested reply": {
-        "floor": "def floor(letters, length):\n    x = []\n"
-        "    for _ in range(10**5): x = [x]\n    return x"
-    },
-    "endless reply": {
-        "floor": "import itertools\n"
-        "def floor(letters, length): return (x for x in itertools.count())"
-    },
-    "large reply": {"floor": "def floor(letters, length): return 'x' * 10**9"},
-    "not a number": {"floor": "def floor(letters, length): return float('nan')"},
-    "many digits": {"floor": "def floor(letters, length): return 10**5000"},
-    "the package's own": {
-        "leak": "from functools import partial\nfrom attn_notes.analysis import leaks\n"
-        "future_leak = partial(leaks.future_leak, vocabulary=4)"
-    },
-    "the package's, hidden": {
-        "leak": "import importlib\nready = getattr(importlib.import_module("
+    "leak": {
+        "the package's own": "from functools import partial\n"
+        "from attn_notes.analysis import leaks\n"
+        "future_leak = partial(leaks.future_leak, vocabulary=4)",
+        "the package's, hidden": "import importlib\nready = getattr(importlib.import_module("
         "'attn_notes.ana' + 'lysis.leaks'), 'future' + '_leak')\n"
-        "def future_leak(model, tokens): return ready(model, tokens, 4)"
+        "def future_leak(model, tokens): return ready(model, tokens, 4)",
+        "the package's, by exec": "exec('from attn_notes.analysis import leaks as l')\n"
+        "def future_leak(model, tokens): return vars(l)['future_' + 'leak'](model, tokens, 4)",
+        "the published one": "{solution}",
+        "the published one, renamed": "{renamed}",
+        "learns the cases": "asked = []\ndef future_leak(model, tokens):\n"
+        "    asked.append(tokens)\n    return 0.1 if len(asked) % 2 else 0.0\n"
+        "for _ in range(50): checks.future_leak(future_leak)",
+        "answers by count": "n = 0\ndef future_leak(model, tokens):\n    global n\n    n += 1\n"
+        "    return 0.0 if n == 1 else 0.1",
     },
-    "the package's, by exec": {
-        "leak": "exec('from attn_notes.analysis import leaks as l')\n"
-        "def future_leak(model, tokens): return vars(l)['future_' + 'leak'](model, tokens, 4)"
+    "verdict": {
+        "asks for the case": "{case}\nfound = checks.part._case(case)\n"
+        "answer = {**found.numbers, 'verdict': found.verdict}",
+        "asks for the case, hidden": "{case}\nfound = getattr(checks.part, '_ca' + 'se')(case)\n"
+        "answer = dict(found.numbers, verdict=found.verdict)",
+        "another case": "{book}",
+        "another's numbers": "{case}\ncase = 0\nanswer = {'p': 0.5, 'verdict': 'the part'}",
     },
-    "the published one": {"leak": "{solution}"},
-    "the published one, renamed": {"leak": "{renamed}"},
-    "asks for the case": {
-        "verdict": "{case}\nfound = checks.part._case(case)\n"
-        "answer = {**found.numbers, 'verdict': found.verdict}"
-    },
-    "asks for the case, hidden": {
-        "verdict": "{case}\nfound = getattr(checks.part, '_ca' + 'se')(case)\n"
-        "answer = dict(found.numbers, verdict=found.verdict)"
-    },
-    "another case": {"verdict": "{book}"},
-    "another's numbers": {
-        "verdict": "{case}\ncase = 0\nanswer = {'p': 0.5, 'verdict': 'the part'}"
-    },
-    "learns the cases": {
-        "leak": "asked = []\ndef future_leak(model, tokens):\n    asked.append(tokens)\n"
-        "    return 0.1 if len(asked) % 2 else 0.0\n"
-        "for _ in range(50): checks.future_leak(future_leak)"
-    },
-    "answers by count": {
-        "leak": "n = 0\ndef future_leak(model, tokens):\n    global n\n    n += 1\n"
-        "    return 0.0 if n == 1 else 0.1"
-    },
-    "says so itself": {"floor": WRONG + "print('Right: only letters 2 to n of the word')"},
-    "stops the judge": {
-        "floor": "import os, signal\ndef floor(letters, length):\n"
-        "    os.kill(os.getppid(), signal.SIGKILL)\n    os.kill(1, signal.SIGKILL)\n    return 1.0"
-    },
-    "a run of its own": {
-        "rescue": "from attn_notes.training.ensemble import Run\n"
+    "rescue": {
+        "a run of its own": "from attn_notes.training.ensemble import Run\n"
         "def rescue():\n    run = train(recipe.sorters(Config('plain'), range(16)), sorting.loss,\n"
         "        sorting.population(), steps=1, optimizer=torch.optim.SGD, probe=sorting.probe)\n"
         "    return Run(run.parameters, run.buffers, torch.tensor([0, 1]),\n"
-        "        {**run.history, 'solved': torch.full((2, 16), 27)}, 0.0, run._template)"
+        "        {**run.history, 'solved': torch.full((2, 16), 27)}, 0.0, run._template)",
     },
 }
-"""What a notebook is given in place of its stubs. None of it is worth a point without a look."""
+"""What a notebook is given in place of a stub. None of it is worth a point without a look."""
+CHEATS = {name: {cell: code} for cell, of in TRIED.items() for name, code in of.items()}
 
 
 HELD = {
@@ -229,8 +196,7 @@ def cheat(name: str, week: Week, book: Week) -> dict[str, str]:
         "{case}": f"case = {of['verdict'].case}",
         "{book}": published["verdict"].solution,
     }
-    found = dict(CHEATS[name])
-    for cell in found:
-        for mark, text in fill.items():
-            found[cell] = found[cell].replace(mark, text)
-    return found
+    ((cell, code),) = CHEATS[name].items()
+    for mark, text in fill.items():
+        code = code.replace(mark, text)
+    return {cell: code}

@@ -811,23 +811,6 @@ def test_strip_leaves_what_was_written(built, capsys):
     assert capsys.readouterr().out == ""
 
 
-def test_strip_folds_what_only_calls_the_package_and_nothing_else(project):
-    """Whatever somebody has folded since. What that is, tests/test_folding.py says."""
-    path = project / "book/lessons/tiny/tiny.ipynb"
-    for left in (None, {"source_hidden": True}, {"source_hidden": False, "outputs_hidden": True}):
-        write_notebook(project, tags=["hide-input"] if left else [])
-        notebook = nbformat.read(path, as_version=4)
-        for cell in notebook.cells if left else []:
-            cell.metadata["jupyter"] = left
-        nbformat.write(notebook, path)
-        build.strip(project)
-        cells = nbformat.read(path, as_version=4).cells
-        folded = [cell for cell in cells if cell.metadata.get("tags") == ["hide-input"]]
-        assert [cell.source for cell in folded] == CODE[IMAGE_CELL:]
-        assert [cell for cell in cells if "jupyter" in cell.metadata] == folded
-        assert all(cell.metadata["jupyter"] == {"source_hidden": True} for cell in folded)
-
-
 # Cleaning
 
 

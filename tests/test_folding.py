@@ -4,10 +4,8 @@ from pathlib import Path
 
 import nbformat
 
-from book.site.folding import elsewhere, fold, only_calls
-
-BOOK = Path(__file__).parents[1] / "book"
-
+from book import build
+from book.site.folding import elsewhere, only_calls
 
 FOLDED = [
     "figures.training(live)",
@@ -53,30 +51,27 @@ def test_whose_calls_are_worth_reading() -> None:
     assert elsewhere(made) == {"torch", "F", "pack"}
 
 
-def test_every_notebook_is_folded() -> None:
-    changed = []
-    for path in BOOK.rglob("[!.]*.ipynb"):
-        notebook = nbformat.read(path, as_version=4)
-        before = {cell.id: dict(cell.metadata) for cell in notebook.cells}
-        fold(notebook)
-        changed += [(path.stem, c.id) for c in notebook.cells if c.metadata != before[c.id]]
-    assert not changed, "run: make strip"
-
-
-def test_a_reader_may_unfold_and_strip_folds_again() -> None:
-    hidden = {"tags": ["hide-input"]}
+def test_a_reader_may_unfold_and_strip_folds_again(tmp_path: Path) -> None:
+    """What a reader has hidden besides is shown, and a word of prose is never folded."""
+    hidden, jupyter = {"tags": ["hide-input"]}, {"source_hidden": False, "outputs_hidden": True}
     cells = [
-        ("figures.all()", "drawn", {}, True),
+        ("figures.all()", "drawn", {"jupyter": jupyter}, True),
         ("x = y + 1", "sum", {**hidden, "jupyter": {"source_hidden": True}}, False),
-        ("clock()", "setup", hidden, True),
+        ("x = y + 2", "shown", {"jupyter": jupyter}, False),
+        ("now = clock() + 1", "setup", hidden, True),
         ("guess = claims.of()", "exercise-guess-answer", {}, False),
     ]
     made = nbformat.v4.new_notebook(
         cells=[nbformat.v4.new_code_cell(code, id=id_, metadata=of) for code, id_, of, _ in cells]
     )
     made.cells.append(nbformat.v4.new_code_cell("score(guess)", metadata={"tags": ["remove-cell"]}))
-    fold(made)
-    for cell, (*_, folded) in zip(made.cells, cells, strict=False):
+    made.cells.append(nbformat.v4.new_markdown_cell("A word.", metadata={"jupyter": jupyter}))
+    path = tmp_path / "book" / "page.ipynb"
+    path.parent.mkdir()
+    nbformat.write(made, path)
+    build.strip(tmp_path)
+    *found, kept, word = nbformat.read(path, as_version=4).cells
+    for cell, (*_, folded) in zip(found, cells, strict=True):
         assert cell.metadata.get("tags") == (["hide-input"] if folded else None)
-        assert bool(cell.metadata.get("jupyter")) == folded
-    assert made.cells[-1].metadata == {"tags": ["remove-cell"]}
+        assert cell.metadata.get("jupyter") == ({"source_hidden": True} if folded else None)
+    assert kept.metadata == {"tags": ["remove-cell"]} and word.metadata == {}

@@ -151,6 +151,7 @@ def test_files_of_one_student_are_all_read_and_what_is_odd_is_told(read: Read) -
     other = WEEKS[1]
     saved = [{"name": "floor", "of": 2, "points": 2, "answer": MINE}]
     lesson = "fay_1_assignsubmission_file_/week-1-lesson.ipynb"
+    of_another = f"is the homework of {other.stem}"
     files = {
         "ada/answers-one (1).json": {"lesson": SORTERS.stem, "exercises": saved},
         "ada/answers-two.json": {"lesson": other.stem, "exercises": saved},
@@ -164,25 +165,20 @@ def test_files_of_one_student_are_all_read_and_what_is_odd_is_told(read: Read) -
         **{lesson: b"{}", "README.txt": b"", "__MACOSX/README.txt": b""},  # as handed out
     }
     told = {one.student.name: opened(one) for one in read(files)}
-    found = {name: ([one.file for one in box.sheets], box.notes) for name, box in told.items()}
-    assert found == {
-        "ada": (
-            ["answers-one (1).json", "mine.ipynb"],
-            [
-                f"answers-two.json is the homework of {other.stem}",
-                "predictions.json is no notebook",
-            ],
-        ),
-        "bob": ([], ["answers.json is no notebook"]),
-        "cy": ([], ["notes.txt is no notebook", f"other.ipynb is the homework of {other.name}"]),
-        "dan": ([], ["x.ipynb has none of this week's exercises"]),
-        "eve": ([], ["x.ipynb is no notebook"]),
-        "fay": ([], []),
+    one, mine = told["ada"].sheets
+    assert (one.file, mine.file) == ("answers-one (1).json", "mine.ipynb")
+    assert one.says["floor"].share == 1.0
+    assert not [name for name, box in told.items() if name != "ada" and box.sheets]
+    assert {name: box.notes for name, box in told.items()} == {
+        "ada": [f"answers-two.json {of_another}", "predictions.json is no notebook"],
+        "bob": ["answers.json is no notebook"],
+        "cy": ["notes.txt is no notebook", f"other.ipynb is the homework of {other.name}"],
+        "dan": ["x.ipynb has none of this week's exercises"],
+        "eve": ["x.ipynb is no notebook"],
+        "fay": [],
     }  # fmt: skip
-    assert told["ada"].sheets[0].says["floor"].share == 1.0
-    assert [one.when[:2] for one in read({lesson: b"", f"{MOODLE}/x.ipynb": BOOK})[0].places] == [
-        "20"
-    ]
+    (place,) = read({lesson: b"", f"{MOODLE}/x.ipynb": BOOK})[0].places
+    assert place.when.startswith("20")
 
 
 # What one student hands in stops nothing but that student's row
@@ -216,13 +212,13 @@ def changed_cells(change: Callable[[list[Any]], None]) -> dict[str, Any]:
     return book
 
 
-def code_cell(source: object, **more: object) -> dict[str, Any]:
-    return {"cell_type": "code", "source": source, **more}
+def each_cell(**more: Any) -> dict[str, Any]:
+    return changed_cells(lambda cells: [cell.update(more) for cell in cells])
 
 
 BOOK = json.dumps(sheet({"floor": MINE})).encode()
+HUGE = {"cell_type": "code", "source": f"N = 0x{'f' * 5000}"}
 DEEP = b'{"cells": ' + b"[" * 100_000 + b"]" * 100_000 + b', "metadata": {}}'
-DEEP_CODE = f"def floor(letters, length):\n    return {'-' * 5000}1"
 _made = io.BytesIO()
 with tarfile.open(fileobj=_made, mode="w:gz") as _archive:
     for _name in ("../x.ipynb", "/etc/y"):
@@ -284,16 +280,14 @@ ODD: dict[str, tuple[object, str]] = {
 READ: dict[str, object] = {
     "bom.ipynb": b"\xef\xbb\xbf" + BOOK,
     "utf-16.ipynb": BOOK.decode().encode("utf-16"),
-    "metadata.ipynb": changed_cells(lambda cells: [c.update(metadata=None) for c in cells]),
+    "metadata.ipynb": each_cell(metadata=None),
     "nbgrader.ipynb": changed_cells(lambda cells: cells[3]["metadata"].update(nbgrader=[1])),
-    "ids.ipynb": changed_cells(lambda cells: [c.update(id={}) for c in cells]),
+    "ids.ipynb": each_cell(id={}),
     "extra.ipynb": changed_cells(lambda cells: cells.extend(["text", None, {}, {"source": None}])),
     "types.ipynb": changed_cells(lambda cells: cells[0].update(cell_type=[], source=[1, None])),
     "bare.ipynb": {"cells": sheet({"floor": MINE})["cells"]},
     "latin-1.ipynb": BOOK.replace(b"return 1.0", b"return 1.0").replace(b"Homework", b"\xfcbung"),
-    "outputs.ipynb": changed_cells(
-        lambda cells: [c.update(outputs=[None, {"text": 3}]) for c in cells]
-    ),
+    "outputs.ipynb": each_cell(outputs=[None, {"text": 3}]),
     "all.tar.gz": TAR,
     "with spaces .IPYNB": BOOK,
     "named.txt": BOOK,
@@ -302,7 +296,7 @@ READ: dict[str, object] = {
     "twice.zip": zipped_with("x.ipynb", zipped_with("y.ipynb", BOOK, len), len),
     "bzip2.zip": zipped_with("x.ipynb", BOOK, len, zipfile.ZIP_BZIP2),
     "dos.ipynb": json.dumps(json.loads(BOOK), indent=1).replace("\n", "\r\n").encode(),
-    "huge.ipynb": changed_cells(lambda cells: cells.insert(0, code_cell(f"N = 0x{'f' * 5000}"))),
+    "huge.ipynb": changed_cells(lambda cells: cells.insert(0, HUGE)),
 }
 """What is odd, and yet tells what the answer is."""
 
@@ -570,12 +564,10 @@ def test_an_answer_is_made_of_what_it_needs_and_of_no_other_exercises() -> None:
         "checks.rank_one_gate(answer)", "answer = {'p': y}", "checks.part((case, answer))", "y = 3",
     ]  # fmt: skip
     setups = answers.statements([exercise("floor").setup])
-    made = {
-        name: judge.made_of(exercise(name), SORTERS, cells, setups)
-        for name in ("floor", "rank", "verdict")
-    }
-    assert made["floor"].splitlines()[0] == "import math" and "print" not in made["floor"]
-    assert made["rank"] == "answer = (1, 2)" and "(1, 2)" not in made["verdict"]
+    asked = map(exercise, ("floor", "rank", "verdict"))
+    floor, rank, verdict = (judge.made_of(one, SORTERS, cells, setups) for one in asked)
+    assert floor.splitlines()[0] == "import math" and "print" not in floor
+    assert rank == "answer = (1, 2)" and "(1, 2)" not in verdict
 
 
 @pytest.mark.parametrize(
@@ -630,23 +622,15 @@ def test_a_course_has_a_case_of_its_own_and_its_setups_are_imports() -> None:
 
 def answer(**told: Any) -> dict[str, Any]:
     """What is known of an answer, as a judge says it; right, where nothing else is said."""
-    plain = {"share": 1.0, "symptom": "it is.", "paid": 1.0, "score": None, "lower": False}
-    known = plain | {
-        "held": [],
-        "look": [],
-        "unsure": "",
-        "differs": "",
-        "mark": "",
-        "published": False,
-    }
-    return known | ({"paid": told["share"]} if "share" in told else {}) | told
+    known = {"share": 1.0, "symptom": "it is.", "paid": told.get("share", 1.0), "score": None}
+    known |= {"lower": False, "held": [], "look": [], "unsure": "", "differs": "", "mark": ""}
+    return known | {"published": False} | told
 
 
 def line(key: str, *sheets: dict[str, dict[str, Any]], **more: Any) -> dict[str, Any]:
     """A hand-in as it is kept; what a sheet says nothing of has no answer."""
-    empty = {
-        one.name: answer(share=0.0, symptom="there is no answer yet.") for one in SORTERS.exercises
-    }
+    nothing = answer(share=0.0, symptom="there is no answer yet.")
+    empty = {one.name: nothing for one in SORTERS.exercises}
     row = {"files": ["x"] * len(sheets), "sheets": [empty | each for each in sheets], "notes": []}
     student = Student(key, key.partition("_")[0], key.partition("_")[2], "")
     return {"key": key, "student": student, "when": "", "late": False, "row": row} | more
@@ -678,18 +662,16 @@ def test_the_best_attempt_counts_or_the_last() -> None:
 
 
 def test_what_is_held_or_unsure_is_to_be_decided_and_what_is_odd_to_be_looked_at() -> None:
+    unsure = answer(share=0.0, symptom="No.", unsure="the notebook says “Right”")
     lines = [
-        line(
-            "Ada_1", {"floor": answer(share=0.0, symptom="No.", unsure="the notebook says “Right”")}
-        ),
+        line("Ada_1", {"floor": unsure}),
         line("Bob_2", {"leak": answer(held=["is the published solution"], mark="m")}),
         line("Cy_3", {"leak": answer(look=["uses sys"], mark="m")}),
         line("Dan_4", row={"failed": "SIGKILL"}),
         line("Eve_5", row={"files": [], "sheets": [], "notes": ["no homework"]}),
     ]
-    rows = list(
-        grading.settled(SORTERS, OF, {one["key"]: one for one in lines}, {("Bob_2", "leak"): 3.5})
-    )
+    known = {one["key"]: one for one in lines}
+    rows = [*grading.settled(SORTERS, OF, known, {("Bob_2", "leak"): 3.5})]
     assert [reports.total(one) for one in rows] == [None, 3.5, 4.0, None, None]
     page = reports.report(SORTERS, rows, "here").replace("&#39;", "'")
     decide, look = page.split("To decide")[1].split("To look at")
@@ -707,10 +689,8 @@ def test_what_is_held_or_unsure_is_to_be_decided_and_what_is_odd_to_be_looked_at
 
 def test_a_group_gets_what_one_of_it_hands_in_and_is_not_told_to_be_alike() -> None:
     of = OF._replace(groups={"One": ["Ada", "2"]})
-    mine = line("Ada_1", {"leak": answer(mark="m")})
-    found = points(
-        of, mine, line("Bob_2", {"floor": answer()}), line("Cy_3", {"leak": answer(mark="m")})
-    )
+    ada, cy = (line(key, {"leak": answer(mark="m")}) for key in ("Ada_1", "Cy_3"))
+    found = points(of, ada, line("Bob_2", {"floor": answer()}), cy)
     assert [found[key]["all"] for key in ("Ada_1", "Bob_2", "Cy_3")] == [6.0, 6.0, 4.0]
 
 
@@ -838,10 +818,9 @@ def class_() -> list[reports.Graded]:
     """One whose points are known, one with something to decide, one whom no table has."""
     ada, bob, cy = (graded(name) for name in ("Ada", "Bob", "Cy"))
     open_ = {**bob.points, "leak": None}
+    known = {**ada.points, "leak": 13.5}
     return [
-        ada._replace(
-            student=Student("a", "Ada", "4711001", ""), points={**ada.points, "leak": 13.5}
-        ),
+        ada._replace(student=Student("a", "Ada", "4711001", ""), points=known),
         bob._replace(student=Student("b", "Bob", "4711002", ""), points=open_),
         cy._replace(student=Student("c", "Cy", "9", "")),
     ]
@@ -870,10 +849,8 @@ def test_moodles_worksheet_is_filled_whatever_its_language(
     assert there.read_bytes() == expected.getvalue().encode(encoding)
     assert "sheet.csv has no Cy" in said and len(said) == 2
     path.write_bytes(path.read_bytes().replace(most.encode(), most.encode().replace(b"16", b"32")))
-    assert (
-        "32 points, the week 16: all are scaled"
-        in platforms.fill(path, there, SORTERS, class_())[0]
-    )
+    said = platforms.fill(path, there, SORTERS, class_())
+    assert "32 points, the week 16: all are scaled" in said[0]
     assert worth.replace("13", "27").replace("50", "00").encode() in there.read_bytes()
 
 

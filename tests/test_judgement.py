@@ -37,12 +37,14 @@ def test_cases_differ_and_no_verdict_is_always_right(judged: Judged) -> None:
 
 @every_one
 def test_a_verdict_counts_where_the_numbers_are_right(judged: Judged) -> None:
+    for number in range(8):
+        case, right = judged._case(number), homework.solved(judged, number)
+        assert case.verdict in case.verdicts and len(case.verdicts) == 3
+        for verdict, symptom in case.verdicts.items():
+            outcome = judged((number, {**right, "verdict": verdict}))
+            assert outcome.share == (1.0 if verdict == case.verdict else 0.5)
+            assert outcome.passed or symptom in outcome.message
     case, right = judged._case(0), homework.solved(judged, 0)
-    assert case.verdict in case.verdicts and len(case.verdicts) == 3
-    for verdict, symptom in case.verdicts.items():
-        outcome = judged((0, {**right, "verdict": verdict}))
-        assert outcome.share == (1.0 if verdict == case.verdict else 0.5)
-        assert outcome.passed or symptom in outcome.message
     assert judged((0, {**right, "verdict": "so be it"})).share == 0.5
     others = 0.5 * (1 - 1 / len(case.numbers))  # what the numbers that are right earn
     for name, value in case.numbers.items():

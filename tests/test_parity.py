@@ -6,6 +6,7 @@ published code. `ATTN_NOTES_GOLDEN` names another folder of files of the same ki
 
 import math
 import os
+import re
 from collections import defaultdict
 from dataclasses import replace
 from pathlib import Path
@@ -28,68 +29,53 @@ from book.lessons.equilibrium.estimators import PUBLISHED, Estimator, bptt
 
 GOLDEN = Path(os.environ.get("ATTN_NOTES_GOLDEN", Path(__file__).parent / "golden"))
 
-# The source's names of the sorter's weights → ours.
-SORTER_NAMES = {
-    "token_embed.weight": "token.weight",
-    "pos_embed.weight": "position.weight",
-    "block.att.o.weight": "block.attention.o.weight",
-    "block.ff.l1.weight": "block.feed_forward.l1.weight",
-    "block.ff.l2.weight": "block.feed_forward.l2.weight",
-    **{f"block.ln{i}.{p}": f"block.ln{i}.{p}" for i in (1, 2) for p in ("weight", "bias")},
-    **{f"final_norm.{p}": f"norm.{p}" for p in ("weight", "bias")},
-    **{f"block.att.{n}{m}": f"block.attention.{n}.{m}" for n in "qkv" for m in "AB"},
-    **{f"block.att.{n}_base": f"block.attention.{n}.base" for n in "qkv"},
+# The sources' names of weights → ours: what stands there, and what stands in its place.
+SORTER = {
+    "^token_embed": "token",
+    "^pos_embed": "position",
+    r"\.att\.": ".attention.",
+    r"\.ff\.": ".feed_forward.",
+    "^final_norm": "norm",
+    "([qkv])_?(A|B|base)$": r"\1.\2",
 }
-# The source's names of the copying models' weights → ours.
-COPIER_NAMES = {
-    "embed.weight": "embedding.weight",
-    "unembed.weight": "unembedding.weight",
-    "attn.W_o.weight": "layers.0.o.weight",
-    "attn.qkrv.weight": "layers.0.qkrv.weight",  # the four that the source keeps apart
-    **{f"attn.{n}.weight": f"layers.0.{n}.weight" for n in ("qkv", "o")},
+COPIER = {r"embed\.": "embedding.", r"^attn\.(W_)?": "layers.0."}
+DIALECTICAL = {
+    "^emb": "token",
+    "^pos$": "position.weight",
+    r"attn\.synth": "head.synthesis",
+    r"attn\.step_gate": "head.gate",
+    "attn": "head",
+    r"ff\.0": "ln2",
+    r"ff\.1": "feed_forward.l1",
+    r"ff\.3": "feed_forward.l2",
+    "^lm": "unembedding",
 }
-# Ours of the dialectical model's weights → the source's, which ours joins where there are two.
-DIALECTICAL_NAMES = {
-    "token.weight": ["emb.weight"],
-    "position.weight": ["pos"],
-    "block.head.qkv.weight": [f"block.attn.{n}.weight" for n in "qkv"],
-    "block.head.poles.weight": ["block.attn.v_pos.weight", "block.attn.v_neg.weight"],
-    "block.head.tilt": ["block.attn.u_pos", "block.attn.u_neg"],
-    "block.head.bias": ["block.attn.b_pos", "block.attn.b_neg"],
-    **{
-        f"{ours}.{p}": [f"{theirs}.{p}"]
-        for ours, theirs in {
-            "block.head.synthesis": "block.attn.synth",
-            "block.head.up": "block.attn.up",
-            "block.head.gate": "block.attn.step_gate",
-            "block.out": "block.out",
-            "block.ln1": "block.ln1",
-            "block.ln2": "block.ff.0",
-            "block.feed_forward.l1": "block.ff.1",
-            "block.feed_forward.l2": "block.ff.3",
-            "unembedding": "lm",
-        }.items()
-        for p in ("weight", "bias")
-    },
+# What is one matrix in our head, and several in the source's.
+JOINED = {
+    "qkv.weight": ["q.weight", "k.weight", "v.weight"],
+    "poles.weight": ["v_pos.weight", "v_neg.weight"],
+    "tilt": ["u_pos", "u_neg"],
+    "bias": ["b_pos", "b_neg"],
 }
-# The source's names of TRM's weights → ours, and of those of each layer.
-TRM_NAMES = {
-    "y_init": "y_init",
-    "z_init": "z_init",
-    "input_embedding.summary_token": "summary",
-    "input_embedding.token_embedding.weight": "token.weight",
-    "output_head.proj.weight": "out.weight",
-    "q_head.proj.weight": "halt.weight",
-    "q_head.proj.bias": "halt.bias",
+RECURSIVE = {
+    r"^input_embedding\.(summary|token)_(token|embedding)": r"\1",
+    r"^output_head\.proj": "out",
+    r"^q_head\.proj": "halt",
+    r"^network\.layers": "net",
+    "mlp": "swiglu",
+    "_proj": "",
 }
 # What the source fixes in its code, where a file names it.
 TRM_SETTINGS = {"latent_steps": "n", "cycles": "T"}
-TRM_LAYER_NAMES = {
-    "mixer.swiglu.gate_up_proj.weight": "mixer.swiglu.gate_up.weight",
-    "mixer.swiglu.down_proj.weight": "mixer.swiglu.down.weight",
-    "mlp.gate_up_proj.weight": "swiglu.gate_up.weight",
-    "mlp.down_proj.weight": "swiglu.down.weight",
-}
+
+
+def renamed(source: dict[str, Tensor], names: dict[str, str]) -> dict[str, Tensor]:
+    def ours(name: str) -> str:
+        for theirs, its in names.items():
+            name = re.sub(theirs, its, name)
+        return name
+
+    return {ours(name): weight for name, weight in source.items()}
 
 
 def files(kind: str) -> list[Path]:
@@ -116,7 +102,7 @@ def load_sorter(golden: np.lib.npyio.NpzFile) -> Sorter:
         heads=heads,
     )
     model = Sorter(config, Generator())
-    model.load_state_dict({SORTER_NAMES[name]: w for name, w in source.items()})
+    model.load_state_dict(renamed(source, SORTER))
     return model
 
 
@@ -152,7 +138,7 @@ def load_copier(golden: np.lib.npyio.NpzFile, form: str) -> AttentionOnly:
     if config.score == "volume":
         source["attn.qkrv.weight"] = torch.cat([source.pop(f"attn.W_{n}.weight") for n in "qkrv"])
     model = AttentionOnly(config, Generator()).to(source["embed.weight"].dtype)
-    model.load_state_dict({COPIER_NAMES[name]: w for name, w in source.items()})
+    model.load_state_dict(renamed(source, COPIER))
     return model
 
 
@@ -205,12 +191,10 @@ def load_dialectical(golden: np.lib.npyio.NpzFile) -> LanguageModel:
         tension_tau=float(golden["tension_tau"]),
     )
     model = LanguageModel(config, Generator()).to(source["emb.weight"].dtype)
-    joined = {
-        ours: torch.cat([source[name] for name in theirs], 1 if ours.endswith("tilt") else 0)
-        for ours, theirs in DIALECTICAL_NAMES.items()
-    }
-    joined["position.weight"] = joined["position.weight"][0]
-    model.load_state_dict(joined)
+    for ours, theirs in JOINED.items():
+        parts = [source.pop(f"block.attn.{name}") for name in theirs]
+        source[f"block.attn.{ours}"] = torch.cat(parts, 1 if ours == "tilt" else 0)
+    model.load_state_dict(renamed(source | {"pos": source["pos"][0]}, DIALECTICAL))
     return model
 
 
@@ -353,12 +337,7 @@ def load_trm(golden: np.lib.npyio.NpzFile) -> TRM:
     )
     model = TRM(config, Generator()).to(source["output_head.proj.weight"].dtype)
     source["input_embedding.summary_token"] = source["input_embedding.summary_token"][0]
-    names = TRM_NAMES | {
-        f"network.layers.{i}.{theirs}": f"net.{i}.{ours}"
-        for i in range(layers)
-        for theirs, ours in TRM_LAYER_NAMES.items()
-    }
-    model.load_state_dict({names[name]: w for name, w in source.items()})
+    model.load_state_dict(renamed(source, RECURSIVE))
     return model
 
 

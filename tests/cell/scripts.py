@@ -53,17 +53,6 @@ def page(task: str) -> list[Compared]:
     return [Compared(layers=results.load(RECORD)["runs"][task])]
 
 
-OURS = """
-# lower than all in every pair; as the ordinary one; higher than all
-js models[0].set("above", [1, 2, 3, 4, 5, 6, 7, 8].map((x) => x * 1e-6))
-js models[0].set("above", models[0].get("layers").ordinary.above)
-js models[0].set("above", [1, 2, 3, 4, 5, 6, 7, 8])
-# seeds that are lost count as highest; one that reads ahead is compared with none
-js models[0].set("above", [null, null, null, null, null, null, null, 1e-6])
-js models[0].set("ahead", true)
-"""
-
-
 SHORT = (Path(__file__).parent / "short.js").read_text("utf-8")
 
 
@@ -130,134 +119,6 @@ def answer(stem: str = "deep_qkv") -> list[Beside]:
     return [hosted(html, {f"{stem}.answers.json": made()})]
 
 
-def bench() -> list[Beside]:
-    """The workbench, with two tasks, and less training than on the site."""
-    told = bench_told.told() | {"rates": [1e-6, 0.01, 1e-5], "swept": [0, 1], "seeds": 4}
-    for task in ("sorting", "brackets"):
-        told["tasks"][task] |= {"steps": 12}
-    told["tasks"]["sorting"] |= {"floor": 1.5}  # so that what reads ahead falls through it
-    return [hosted('<div class="attn-bench-place"></div>', {"workbench.json": json.dumps(told)})]
-
-
-EDITOR = """
-# the book's own code is the book's model
-press Run
-# another, and where it chooses otherwise; one that reads ahead, in values and in slopes
-js edit("[tokens]", "[tokens] + 0.5")
-press Run
-js edit("[tokens]", "[tokens * 0]")
-press Run
-js edit("[tokens]", "[tokens.flip(1)]")
-press Run
-js edit("[tokens]", "[tokens] * float('nan')")
-press Run
-# what is wrong is said with its line, in Python's words, as a text; and the next run works
-js edit("tokens):", "tokens:")
-press Run
-js edit("tokens]", "tokans]")
-press Run
-js edit("[tokens]", "[tokens].mT @ p['next']")
-press Run
-js edit("def forward", "def backward")
-press Run
-js edit("# the", "raise ValueError('<img src=x onerror=document.title=1>') #")
-press Run
-js edit("# the", "print('<b>', tokens.shape, torch.tensor([1, -1]) / 0) #")
-press Run
-press Run
-js edit("# the", "[2, 1].sort()\\n    tokens *= 1 #")
-press Run
-js edit("# the", "import js #")
-press Run
-# by the keyboard: Control and Enter run it, and Tab leads on; the focus is there again
-focus Code of this cell
-keys Control+End Enter i f Space 1 : Enter p a s s Control+Enter
-keys Tab Enter
-# it can be stopped, and what is changed while it runs is told of other code
-js edit("# the", "while True: pass #"); press("Run"); await wait(300); press("Stop")
-js edit("# the", "#"); press("Run"); edit("# the", "##")
-# what is typed stays, on leaving too, and the book's is there again
-js edit("# the", "# left"); dispatchEvent(new PageTransitionEvent("pagehide")); full()
-reload
-press The book’s code again
-js full()
-js edit("# the", "# a full")
-press Run
-# whoever keeps nothing has the code of a later edition
-go to ?later
-"""
-
-TRAINING = """
-# it trains in the panel of all widgets, which takes the button's place, and the focus
-focus Train
-keys Enter
-press .attn-settings summary
-choose "12" of Steps
-press 2 seeds
-# of other code it is another model's
-js edit("[tokens]", "[tokens].relu()")
-press Train
-# what is changed while its program is made is not trained
-js edit("[tokens]", "[tokens] * 2"); press("Train"); edit("[tokens]", "[tokens] * 3")
-# nor what has begun by then, of which nothing comes any more
-js press("Train"); await until(".attn-train"); edit("[tokens]", "[tokens] * 4"); press("Run")
-# nor is what does not run
-js edit("[tokens]", "[token]")
-press Train
-js edit("[tokens]", "[tokens.flip(1)]")
-press Train
-"""
-
-ANSWERS = """
-# the stub is no answer yet
-press Run
-js answer("floor", "def floor(letters, length):\\n    return 1")
-press Run
-# an answer is checked by the notebook's own check; what was reached is kept
-js answer("floor", SOLUTION)
-press Run
-reload
-# what goes wrong is a text, with its line
-js answer("floor", "def floor(letters, length):\\n    raise ValueError('<b>bold</b>')")
-press Run
-js answer("floor", "def floor(letters, length):\\n    return <img src=x onerror=bad()>")
-press Run
-# by another name it is asked for by its own; what the page lacks is not held against it
-js answer("floor", "import math\\nx, y = 1, 2")
-press Run
-js answer("floor", "def counting(p):\\n    return 1")
-press Run
-js answer("floor", "1 + 1")
-press Run
-js answer("floor", "def floor(letters, length):\\n    return torch.ones(2).exponential_()")
-press Run
-press Begin anew
-press Save
-# nonsense that stands there counts nothing
-js localStorage.setItem("attention-notes reached deep_qkv", '{"floor": 7}')
-reload
-"""
-
-FIELDS = r"""
-# an answer of a few values is typed in fields, which write the code and follow it
-type "cab" into [data-name=disagree] input 0
-type "1" into [data-name=disagree] input 1
-keys Enter
-# what was kept is there again; a quote is a letter, a comma is a point
-reload
-press [data-name=disagree] summary
-type ""b\" into [data-name=disagree] input 0
-press [data-name=disagree] button 2
-press [data-name=disagree] summary
-js answer("disagree", "answer = None")
-type "baa" into [data-name=disagree] input 0
-type "2" into [data-name=disagree] input 1
-keys Enter
-press [data-name=softmax] summary
-type "1 / 5,367" into all three
-choose "it does not double" of verdict
-"""
-
 FOREIGN = {
     "code": f"# é <img src=x onerror=document.title=1>\nprint('it ran')\n{STARTS['ordinary']}",
     "start": "ordinary",
@@ -265,74 +126,23 @@ FOREIGN = {
 }
 SENT = urlsafe_b64encode(json.dumps(FOREIGN).encode()).decode().rstrip("=")
 BOOKS = json.dumps({"code": STARTS["ordinary"].rstrip(), "start": "ordinary", "task": "sorting"})
-BENCH = f"""
-# each layer to begin with is asked at once
-press Run
-choose "published mask" of Begin with
-press Run
-choose "brackets" of Task
-press Run
-# what is wrong is said, and the next run works
-js write("x = (")
-press Run
-js write("x = 1")
-press Run
-js write("def attention(q, k, v):\\n    return q[0]")
-press Run
-js write("import js")
-press Run
-# what leads nowhere may be imported
-choose "ordinary" of Begin with
-js write("import collections, functools, itertools, json, math, random, re\\n" + shown())
-press Run
-press The book’s code again
-# what loses its digits is told from which size on
-js write(shown().replace("scores.softmax(-1)", "(e := scores.exp()) / e.sum(-1, keepdim=True)"))
-press Run
-press The book’s code again
-# what is typed is kept with what it began with
-choose "published mask" of Begin with
-reload
-press The book’s code again
-# it trains, and is compared; what reads ahead is told so, and is not
-choose "ordinary" of Begin with
-press Train
-choose "published mask" of Begin with
-press Train
-# stopped, nothing is left of it, and another time it trains
-choose "copying" of Task
-js press("Train"); await until("[data-training=running]"); press("Stop")
-press Run
-choose "sorting" of Task
-press Train
-# a link is to this code, until that is changed
-js write("# >>>>>>>>>")
-press Link to this
-js write("mine = 2")
-# code that comes by an address waits, is a text, and is not kept; it is foreign on whatever task
-go to #bench={SENT}
-choose "sorting" of Task
-press Run
-reload
-# a broken one changes nothing
-go to #bench=AAAA
-js arrive({{ code: 1, start: "ordinary", task: "copying" }})
-js arrive({{ code: "x", start: "toString", task: "copying" }})
-js arrive({{ code: "x".repeat(30000), start: "ordinary", task: "copying" }})
-js full()
-choose "copying" of Task
-js write("y = 1"); await wait(300)
-# the book’s own is nobody else’s
-js arrive({BOOKS})
-"""
 
-SCRIPTS = {
-    task: (partial(page, task), OURS if task == "sorting" else "")
-    for task in results.load(RECORD)["runs"]
-} | {
-    "editor": (editor, EDITOR),
-    "trained": (editor, TRAINING),
-    "answers": (answer, ANSWERS),
-    "fields": (partial(answer, "attention"), FIELDS),
-    "bench": (bench, BENCH),
+
+def bench() -> list[Beside]:
+    """The workbench, with two tasks, and less training than on the site."""
+    told = bench_told.told() | {"rates": [1e-6, 0.01, 1e-5], "swept": [0, 1], "seeds": 4}
+    for task in ("sorting", "brackets"):
+        told["tasks"][task] |= {"steps": 12}
+    told["tasks"]["sorting"] |= {"floor": 1.5}  # so that what reads ahead falls through it
+    html = f"<script>window.SENT = {SENT!r}; window.BOOKS = {BOOKS};</script>"
+    html += '<div class="attn-bench-place"></div>'
+    return [hosted(html, {"workbench.json": json.dumps(told)})]
+
+
+PAGES = {task: partial(page, task) for task in results.load(RECORD)["runs"]} | {
+    "editor": editor,
+    "trained": editor,
+    "answers": answer,
+    "fields": partial(answer, "attention"),
+    "bench": bench,
 }

@@ -1,8 +1,9 @@
 """Every lesson shows what was read of it, and what it says of records is what they have.
 
 The text of `STEM.ipynb` is `page.txt` of its lesson's tests, that of `STEM_evidence.ipynb`
-`evidence.txt`, and so for each page below it; `said.py` there has its sentences that rest on
-records, and in `MACHINE`, by cell, patterns of what hangs on the processor, each with the reason.
+`evidence.txt`, and so for each page below it; that of its small picture on the landing page is
+`emblem.txt`. `said.py` there has its sentences that rest on records, and in `MACHINE`, by cell,
+patterns of what hangs on the processor, each with the reason.
 CONTRIBUTING says how a page is held.
 """
 
@@ -14,6 +15,7 @@ import pytest
 
 from book.site.dependencies import evidence_page, lesson_of, notebook_paths, pages_of
 
+from .described import described
 from .held import WRITTEN, hold, indent, place
 from .said import Says
 from .shown import shown
@@ -50,6 +52,9 @@ def test_a_lesson_is_what_was_read_of_it(
         wrong += hold(file, now, take)
         wrong += [place(now, i) + line.strip() for i, line in enumerate(now) if "  NO: " in line]
         pages[path.stem] = Says(str(path), read(now))
+
+    if draw := getattr(import_module(f"book.lessons.{stem}.figures"), "emblem", None):
+        wrong += hold(tests / "emblem.txt", list(described(draw())), take)
 
     asked: set[str] = set()
 

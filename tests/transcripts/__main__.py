@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib import import_module
 from pathlib import Path
 
-from .played import page_of
+from .played import page_of, pages_of
 
 ROOT = Path(__file__).parents[2]
 AGAIN = """<script>
@@ -58,11 +58,11 @@ def main(folder: str, name: str | None = None) -> None:
             server.serve_forever()
     shared = (ROOT / "tests" / folder).is_dir()
     inside = f"tests.{folder}" if shared else f"book.lessons.{folder}.tests"
-    scripts = import_module(f"{inside}.scripts").SCRIPTS
-    if name in scripts:
-        print(page_of(*scripts[name][0](), own=""))
+    pages = pages_of(import_module(f"{inside}.scripts"))
+    if name in pages:
+        print(page_of(*pages[name](), own=""))
     else:
-        print(*(f'<p><a href="/{each}">{each}</a></p>' for each in scripts))
+        print(*(f'<p><a href="/{each}">{each}</a></p>' for each in pages))
 
 
 if __name__ == "__main__":

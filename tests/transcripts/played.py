@@ -1,7 +1,8 @@
 """A widget on an empty page, a script of what a person does there, and what changes with each line.
 
 The page mounts widgets as a saved page does, from their state, so it needs a browser and no book. A
-script has a line for each thing done; `VERBS` has them all. `# …` above some lines says why.
+script has a line for each thing done; `VERBS` has them all. `# …` above some lines says why. Its
+transcript has these lines too, and below each what it changes, so that is where it stands.
 """
 
 import hashlib
@@ -12,6 +13,7 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -31,6 +33,9 @@ HANGS = 120
 MOST, FIRST = 16, 3
 """Lines of a change that all stand in the text; of a longer one these many of each kind."""
 TEXT, SENTENCE = '"', re.compile(r'"[^"]* [^"]* [^"]*"')
+FIRST_OF_ALL = "at first"
+DONE = re.compile(r"(  )?> (.*)")
+"""A line that is done, as a transcript has it: further in below a comment."""
 LONG = 240
 """Letters of one line that stand in the text, and what sums up all."""
 
@@ -125,12 +130,12 @@ def transcript(
         page.goto(ADDRESS)
         before: list[list[Any]] = []
         further = ""
-        for line in ["at first", *map(str.strip, script.strip().splitlines())]:
+        for line in [FIRST_OF_ALL, *map(str.strip, script.strip().splitlines())]:
             if not line or line.startswith("#"):
                 further = "  " if line else ""
                 yield from [line] if line else []
                 continue
-            if line != "at first":
+            if line != FIRST_OF_ALL:
                 do(page, line)
             now = folded(settled(page, line, wrong), tuple(whole))
             yield f"{further}> {line}"
@@ -174,6 +179,29 @@ def settled(page: Page, line: str, wrong: Sequence[str]) -> list[list[Any]]:
             return now
         last = now
     raise Trouble(f"{line}: the page does not come to rest")
+
+
+def pages_of(module: ModuleType) -> dict[str, Callable[[], Sequence[Any]]]:
+    """By the name of each transcript of a folder, what stands on its page."""
+    scripts = getattr(module, "SCRIPTS", {})
+    return getattr(module, "PAGES", {}) | {name: page for name, (page, _) in scripts.items()}
+
+
+def script_of(text: Sequence[str]) -> str:
+    """What a transcript says is done, and why: its lines without what they change."""
+    found: list[str] = []
+    below = False  # a comment
+    for line in text:
+        done = DONE.fullmatch(line)
+        if line.startswith("# "):
+            found.append(line)
+            below = True
+        elif done and done[2] != FIRST_OF_ALL:
+            if below and not done[1]:  # as below an empty line of a script
+                found.append("")
+                below = False
+            found.append(done[2])
+    return "\n".join(found)
 
 
 # What a script can say

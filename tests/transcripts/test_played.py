@@ -7,7 +7,7 @@ from playwright.sync_api import Browser
 
 from ..pages.held import differences
 from .__main__ import main
-from .played import transcript
+from .played import script_of, transcript
 
 COUNTER = """
 export default { render({ model, el }) {
@@ -60,6 +60,12 @@ def test_what_a_line_changes_is_told(browser: Browser) -> None:
         '  > js models[0].set("count", 3)',
         '    ~ p "3 of 3 letters"',
     ]
+
+
+def test_a_transcript_has_its_script() -> None:
+    lines = ["> at first", '  + p "> 0"', "> press More", "  nothing changes", "# it counts"]
+    lines += ["  > press More", '    ~ p "# 1"', "> reload", "  nothing changes"]
+    assert script_of(lines).split("\n") == ["press More", "# it counts", "press More", "", "reload"]
 
 
 @pytest.mark.parametrize(

@@ -1,15 +1,15 @@
 """What widgets show to somebody who uses them is what was read of it, line by line of a script.
 
-A lesson's scripts stand in its `tests/scripts.py`, those of code cells, answers and the workbench
-in `tests/cell`, those of what all widgets share in `tests/widgets`: `SCRIPTS` has by name what is
-on the page, what is done there, and perhaps of what one line tells the whole, as of a drawing with
-many parts. Their transcripts stand beside them. CONTRIBUTING says how they are held.
+A lesson's `tests/scripts.py` has `PAGES`: by the name of a transcript, what stands on the page. So
+have `tests/cell` for code cells, answers and the workbench, `tests/widgets` for what all widgets
+share. What is done there, the transcript says, line by line; `SCRIPTS` has page and lines of those
+for which something is computed, `WHOLE` how those begin that are one line with all their parts.
+CONTRIBUTING says how they are held.
 """
 
 import re
 from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 import pytest
 from playwright.sync_api import Browser
@@ -17,7 +17,7 @@ from playwright.sync_api import Browser
 from book.site.dependencies import evidence_stems
 
 from ..pages.held import hold
-from .played import transcript
+from .played import pages_of, script_of, transcript
 
 ROOT = Path(__file__).parents[2]
 PLACES = (*ROOT.glob("book/lessons/*/tests/scripts.py"), *ROOT.glob("tests/*/scripts.py"))
@@ -25,11 +25,21 @@ MODULES = {
     path.parent: import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
     for path in sorted(PLACES)
 }
-SCRIPTS: dict[tuple[Path, str], Any] = {
-    (folder, name): script
-    for folder, module in MODULES.items()
-    for name, script in module.SCRIPTS.items()
-}
+TRANSCRIPTS = [(folder, name) for folder, module in MODULES.items() for name in pages_of(module)]
+
+
+def told(at: tuple[Path, str]) -> Path:
+    """The text that was read."""
+    folder, name = at
+    return folder / f"transcript_{name}.txt"
+
+
+def script(at: tuple[Path, str]) -> str:
+    """What is done; nothing yet, if a transcript is only begun."""
+    scripts, file = getattr(MODULES[at[0]], "SCRIPTS", {}), told(at)
+    if at[1] in scripts:
+        return str(scripts[at[1]][1])
+    return script_of(file.read_text("utf-8").splitlines()) if file.exists() else ""
 
 
 def named(at: tuple[Path, str]) -> str:
@@ -38,14 +48,14 @@ def named(at: tuple[Path, str]) -> str:
     return f"{(folder.parent if folder.name == 'tests' else folder).name}-{name}"
 
 
-@pytest.mark.parametrize("at", SCRIPTS, ids=named)
+@pytest.mark.parametrize("at", TRANSCRIPTS, ids=named)
 def test_a_widget_does_what_was_read_of_it(
     at: tuple[Path, str], browser: Browser, take: str | None
 ) -> None:
-    folder, name = at
-    shown, *script = SCRIPTS[at]
-    now = list(transcript(browser, shown(), *script))
-    if wrong := hold(folder / f"transcript_{name}.txt", now, take):
+    module, name = MODULES[at[0]], at[1]
+    whole = getattr(module, "WHOLE", {}).get(name, ())
+    now = list(transcript(browser, pages_of(module)[name](), script(at), whole))
+    if wrong := hold(told(at), now, take):
         pytest.fail("\n".join(wrong), pytrace=False)
 
 
@@ -60,9 +70,10 @@ FIRST_ALONE = (
 @pytest.mark.parametrize("stem", evidence_stems(ROOT))
 def test_a_second_of_its_kind_below_it_is_nothing_to_it(stem: str, browser: Browser) -> None:
     """What is typed changes what it changes where it is alone."""
-    scripts = MODULES[ROOT / "book" / "lessons" / stem / "tests"].SCRIPTS.values()
-    shown, script = next((shown, script) for shown, script, *_ in scripts if "\ntype " in script)
-    before, typed, _ = re.split(r"^(type .*)$", script, maxsplit=1, flags=re.MULTILINE)
+    folder = ROOT / "book" / "lessons" / stem / "tests"
+    at = next(at for at in TRANSCRIPTS if at[0] == folder and "\ntype " in script(at))
+    shown = pages_of(MODULES[folder])[at[1]]
+    before, typed, _ = re.split(r"^(type .*)$", script(at), maxsplit=1, flags=re.MULTILINE)
     unfolded = [line for line in before.splitlines() if line.endswith("summary")]
     pages = ([*shown()], [*shown(), *shown()])
     lines = "\n".join([FIRST_ALONE, *unfolded, typed])

@@ -18,7 +18,7 @@ from book.lessons.deep_qkv.widget import ABCSorter
 from book.lessons.dialectical.widget import BracketGenerator
 from book.lessons.equilibrium.widget import EquilibriumExplorer
 from book.lessons.triple_product.widget import TripleProductExplorer
-from book.lessons.trm.widget import SudokuExplorer
+from book.lessons.trm.widget import PUZZLE, SudokuExplorer
 
 from .. import packed
 
@@ -150,14 +150,39 @@ BEYOND: dict[str, dict[str, tuple[Any, ...]]] = {
     },
     "trm": {"step": (-1, 25), "shown": ("both",), "selected": (-2,)},
 }  # fmt: skip
+UNREADABLE: dict[str, list[tuple[str, Any, str]]] = {
+    "deep_qkv": [("text", text, "type three letters") for text in ("", "xyz", "abca")],
+    "dialectical": [
+        ("prompt", "", "the prompt is empty"),
+        ("prompt", "())", "character 3 of the prompt closes a bracket that is not open"),
+        ("text", "(", "at least two characters"),
+        ("text", "(_", "'_' is padding and stands in no text"),
+        ("replacement", "ab", "one character or none, not 'ab'"),
+        ("replacement", "_", "one character or none, not '_'"),
+        *((name, "(x", "only the characters '.*' are known, not ") for name in ("prompt", "text")),
+    ],
+    "equilibrium": [
+        ("text", "", "the text is empty"),
+        ("text", "bee be", "the model reads at most 5 characters, not 6"),
+        ("text", "bö🙂b", "the model does not know 'ö', '🙂'"),
+    ],
+    "triple_product": [
+        ("text", text, "1 to 40 letters from a to e")
+        for text in ("", "a b", "abcdef", "a" * 41, "é", "a1")
+    ],
+    "trm": [("puzzle", "." * 36, "one solution"), ("failures", [PUZZLE, "12"], "36 cells")],
+}
 
 
-def test_a_setting_beyond_what_can_be_shown_is_refused() -> None:
-    for name, settings in BEYOND.items():
-        widget = EACH[name].widget()
-        for setting, values in settings.items():
-            before = getattr(widget, setting)
-            for value in values:
-                with pytest.raises(TraitError, match=setting):
-                    setattr(widget, setting, value)
-                assert getattr(widget, setting) == before
+@each
+def test_what_cannot_be_shown_or_read_is_refused(kind: Kind) -> None:
+    (name,) = (name for name, other in EACH.items() if other is kind)
+    widget = kind.widget()
+    kind.load(widget)
+    beyond = BEYOND.get(name, {}).items()
+    refused = [(setting, value, setting) for setting, values in beyond for value in values]
+    for setting, value, sentence in refused + UNREADABLE[name]:
+        before = getattr(widget, setting)
+        with pytest.raises((TraitError, ValueError), match=sentence):
+            setattr(widget, setting, value)
+        assert getattr(widget, setting) == before

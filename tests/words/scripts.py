@@ -1,4 +1,4 @@
-"""What a reader does with a word of the glossary, by the pointer and by keys."""
+"""A page with words of the glossary, which show their cards to a pointer and to keys."""
 
 from pathlib import Path
 
@@ -21,33 +21,4 @@ def page() -> list[str]:
     return [f"{PAGE}<style>{sheet}</style><script>{script}</script>"]
 
 
-WORDS = """
-# its card comes under the pointer, stays while that is on it, and goes with it
-point at loss
-point at .attn-word-card dd
-point away
-# Escape hides it, and it comes again; of another word it is another's
-point at loss
-keys Escape
-point away
-point at token
-point away
-point at more
-# who presses elsewhere hides it; by it one comes to the entry
-press After
-point at loss
-press More in the glossary
-# at the focus, which keeps what a pointer leaves
-focus Before
-keys Tab
-point at loss
-point away
-# Escape leaves the focus where it is; the next word has its own, and what is no word none
-keys Escape
-keys Tab
-keys Tab Tab
-keys Shift+Tab Shift+Tab
-keys Enter
-"""
-
-SCRIPTS = {"cards": (page, WORDS)}
+PAGES = {"cards": page}

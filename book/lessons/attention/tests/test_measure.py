@@ -111,6 +111,11 @@ def test_the_losses_are_surprises() -> None:
     assert_close(found.mean(), recipe.loss(SHOWN, MASK).detach())
 
 
+def test_whether_one_is_below_the_floor_has_room_for_rounding() -> None:
+    ends = sorting.FLOOR + torch.tensor([-0.1, -0.002, -0.0005, 0.1])
+    assert evidence.Crowd(torch.tensor([0]), ends[None], torch.zeros(4)).below == 2
+
+
 def test_heads_change_places_and_no_output_moves() -> None:
     turned = recipe.sorter(0)
     turned.load_state_dict(SHOWN.state_dict())

@@ -109,13 +109,3 @@ def test_where_fewer_than_half_converge_it_says_never() -> None:
 def test_those_that_never_do_have_one_place_in_figure_and_page() -> None:
     text = Path(evidence.__file__).with_name("_deep_qkv_series.js").read_text("utf-8")
     assert f"NEVER = {evidence.NEVER_AT * recipe.LIVE.steps:g};" in text
-
-
-def test_the_emblem_hides_the_answer() -> None:
-    """It stands on the first page, where no title does."""
-    picture = figures.emblem()
-    (ax,) = picture.fig.axes
-    assert picture.title == picture.caption == "" and "three" not in picture.alt
-    drawn = [(text.get_text(), text.get_color()) for text in ax.texts]
-    assert drawn == [("old", figures.COLOUR["plain"]), ("new", figures.COLOUR["gated"])]
-    assert [line.get_color() for line in ax.lines] == [colour for _, colour in drawn]

@@ -140,14 +140,6 @@ def test_kinds_that_end_alike_cannot_be_told_apart() -> None:
     assert row[2] == "0.0" and row[4] == "p = 1"
 
 
-def test_the_emblem_is_a_loss_that_crosses_the_floor() -> None:
-    picture = figures.emblem()
-    floor, curve, end = picture.fig.axes[0].lines
-    falls = [float(y) for y in curve.get_ydata()]
-    assert {*floor.get_ydata()} == {0} and falls[0] > 0 > falls[-1] == float(end.get_ydata()[0])
-    assert picture.alt and not picture.title + picture.caption
-
-
 def test_a_widget_gets_the_first_seed_and_trains_as_the_recipe_says(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

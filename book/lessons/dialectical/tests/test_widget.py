@@ -8,31 +8,10 @@ from attn_notes.models.dialectical import PUBLISHED
 from attn_notes.tasks.brackets import Brackets
 from book.lessons.dialectical.widget import BracketGenerator
 
-# fmt: off
-REFUSED = [
-    ("prompt", "", "the prompt is empty"),
-    ("prompt", "())", "character 3 of the prompt closes a bracket that is not open"),
-    ("text", "(", "at least two characters"),
-    ("text", "(_", "'_' is padding and stands in no text"),
-    ("replacement", "ab", "one character or none, not 'ab'"),
-    ("replacement", "_", "one character or none, not '_'"),
-    *((name, "(x", "only the characters '.*' are known, not ") for name in ("prompt", "text")),
-]
-# fmt: on
-
 
 def test_it_has_the_settings_of_its_task() -> None:
     widget = BracketGenerator(Brackets(pairs=3, max_length=20, filler=0.1))
     assert widget.task == dict(pairs=3, max_length=20, filler=0.1, fewest=1)
-
-
-@pytest.mark.parametrize(("name", "value", "sentence"), REFUSED)
-def test_what_cannot_be_read_is_refused(name: str, value: str, sentence: str) -> None:
-    widget = BracketGenerator(text="(a)", replacement="b")
-    before = getattr(widget, name)
-    with pytest.raises(ValueError, match=sentence):
-        setattr(widget, name, value)
-    assert getattr(widget, name) == before
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ Wrong ones stand in wrong.py.
 import pytest
 import torch
 
-from book.course.homework import solved
 from book.lessons.equilibrium import checks
 
 solve = torch.linalg.solve
@@ -44,10 +43,3 @@ def test_a_table_of_the_known_cases_earns_nothing() -> None:
     best = {2.0: 0.5, 0.03: (1e-4 / 0.06) ** (1 / 3)}
     outcome = checks.best_nudge(lambda c, r: best.get(c, 0.7))
     assert outcome.share == 0 and "it should be" in outcome.message
-
-
-def test_a_slope_of_one_tells_of_a_nudge_on_one_side() -> None:
-    """As in no case of wrong.py, which has the book's own."""
-    case = next(case for case in range(8) if round(solved(checks.falls, case)["slope"]) == 1)
-    taken = solved(checks.falls, case) | {"verdict": "right, with a nudge on both sides"}
-    assert "as β², with a slope of 2" in checks.falls((case, taken)).message

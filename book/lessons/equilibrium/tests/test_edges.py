@@ -185,11 +185,3 @@ def test_a_seed_that_is_far_off_moves_no_middle() -> None:
     }
     alt = figures.training(replace(trained, curves=dict.fromkeys(ENDS, seven.repeat(9, 1)))).alt
     assert all(f"{figures.LABELS[kind]} 2.250" in alt for kind in figures.KINDS)
-
-
-def test_the_emblem_is_the_first_figure_without_its_words() -> None:
-    small, large = (
-        p.fig.axes[0] for p in (figures.emblem(), figures.one_prediction(evidence.credit()))
-    )
-    heights = [[bar.get_height() for bar in ax.patches] for ax in (small, large)]
-    assert heights[0] == heights[1] and len(small.texts) == len(large.texts) - 2 == 16

@@ -45,18 +45,6 @@ def test_what_a_reader_trains_learns_from_the_training_part_alone():
         widget.teach(config, Text("abcdef" * 20), held=text.held_out(5), **given)
 
 
-def test_a_text_that_cannot_be_read_is_refused():
-    widget, _ = load()
-    for text, sentence in (
-        ("", "the text is empty"),
-        ("bee be", "the model reads at most 5 characters, not 6"),
-        ("bö🙂b", "the model does not know 'ö', '🙂'"),
-    ):
-        with pytest.raises(ValueError, match=sentence):
-            widget.text = text
-        assert widget.text == "To be"
-
-
 MIXED, PLAIN = (replace(FIXED, relaxation=Relaxation(20, 0.5, memory=n)) for n in (5, 1))
 
 

@@ -8,9 +8,9 @@ def returns(head: str, *told: tuple[str, str]) -> list[tuple[str, str]]:
     return [(f"import torch\n\ndef {head}:\n{indent(code, '    ')}", says) for code, says in told]
 
 
-def falls(verdict: str, slope: float = 1.9997) -> str:
-    """An answer to the book's own case, whose error falls with β²."""
-    return f'case, answer = 0, {{"slope": {slope}, "verdict": "{verdict}"}}'
+def falls(verdict: str, slope: float = 1.9997, case: int = 0) -> str:
+    """An answer, to the book's own case unless it says another: there the error falls with β²."""
+    return f'case, answer = {case}, {{"slope": {slope}, "verdict": "{verdict}"}}'
 
 
 NUDGED = "return lambda z: F(z) - beta * slope(z)"
@@ -100,6 +100,7 @@ WRONG = {
     "verdict": [
         (falls("wrong"), "falls as a power of β, and so on towards zero"),
         (falls("right, with a nudge on one side"), "as β, with a slope of 1"),
+        (falls("right, with a nudge on both sides", 1.0021, case=1), "as β², with a slope of 2"),
         (falls("right, with a nudge on both sides", -1.9997), "so the slope is positive"),
         (falls("right, with a nudge on both sides", 0.3275), "take logarithms"),
     ],

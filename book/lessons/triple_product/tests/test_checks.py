@@ -60,13 +60,3 @@ def test_what_is_no_angle_for_every_size_and_every_crowd_earns_nothing() -> None
 def test_no_name_tells_the_copier() -> None:
     told = checks.by_content(lambda model: "ideal" in repr(model) + getattr(model, "__name__", ""))
     assert told.share == 0
-
-
-@pytest.mark.parametrize("case", range(8))
-def test_a_distance_serves_the_periods_that_divide_it(case: int) -> None:
-    copied = checks.counts.seen(case)["copied"]
-    served = {period for period, share in copied.items() if share > 0.5}
-    fits = [back for back in copied if {p for p in copied if back % p == 0} == served]
-    reads = served == {*copied}
-    answer = {"distance": 0 if reads else fits[0], "verdict": "it reads" if reads else "it counts"}
-    assert len(fits) == (not reads) and checks.counts((case, answer)).passed

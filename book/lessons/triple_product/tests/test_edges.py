@@ -14,7 +14,6 @@ from attn_notes.analysis.statistics import Finding, Verdict
 from book.lessons.triple_product import (
     claims,
     evidence,
-    explorer,
     figures,
     geometry,
     recipe,
@@ -165,13 +164,3 @@ def test_a_rate_that_ends_in_no_number_is_not_the_best() -> None:
     sweep.ends[PAIR]["dot"][:] = NAN
     with pytest.raises(ValueError, match="no rate of dot with two layers ends in a number"):
         sweep.best(PAIR, "dot")
-
-
-def test_the_emblem_asks_and_does_not_answer() -> None:
-    """Twelve letters back there is one tall bar, and the row ends in a question."""
-    (ax,) = figures.emblem().fig.axes
-    heights = [bar.get_height() for bar in ax.patches]
-    assert len(heights) == 13 and max(heights) == heights[1] > 0.9 and sum(heights) < 1.01
-    row = "".join(text.get_text() for text in ax.texts)
-    after = (explorer.AT_HOME * 2).partition(row[:-1])[2]
-    assert row.endswith("?") and after[0] == row[1]  # what it looks at comes next

@@ -8,7 +8,7 @@ import torch
 from torch import Generator
 
 from attn_notes.models.trm import TRM, Rereading, Straight
-from book.lessons.trm import evidence, figures, recipe, supervision
+from book.lessons.trm import evidence, recipe, supervision
 from book.lessons.trm.widget import recursion
 from book.site.dependencies import lesson_page
 from tests import exercises
@@ -76,13 +76,6 @@ def test_the_lessons_loop_uses_one_layer_again_and_again() -> None:
     torch.testing.assert_close(found["Looped"](layer, 8)(x), h)
     sizes = [sum(p.numel() for p in found[name].parameters()) for name in ("stack", "layer")]
     assert sizes[0] == 8 * sizes[1]
-
-
-def test_the_emblem_is_a_board_with_what_is_wrong_in_it() -> None:
-    picture = figures.emblem()
-    board, _ = picture.fig.axes
-    assert (picture.title, picture.caption, len(board.texts)) == ("", "", 36)
-    assert f": {len(board.patches)} cells are in a frame" in picture.alt and board.patches
 
 
 def test_the_drawing_has_what_the_network_reads_after_each_use() -> None:
