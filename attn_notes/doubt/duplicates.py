@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Shaped
 from torch import Tensor
 
 from attn_notes import allowed
@@ -17,9 +17,10 @@ SHOWN = 3  # of the test items that have a twin
 TOLD = 20  # lines of progress
 
 
+@allowed.typed
 def twins(
-    train: Sequence[Any] | Tensor,
-    test: Sequence[Any] | Tensor,
+    train: Sequence[Any] | Shaped[Tensor, "n ..."],
+    test: Sequence[Any] | Shaped[Tensor, "n ..."],
     key: Callable[[Any], Hashable | str] | None = None,
     *,
     near: float | None = None,
@@ -76,7 +77,8 @@ def twins(
 def _key(key: Callable[[Any], Hashable] | None, item: Any) -> Hashable:
     if key is not None:
         item = key(item)
-    return tuple(item.flatten().tolist()) if isinstance(item, Tensor) else item
+    item = item.flatten().tolist() if isinstance(item, Tensor) else item
+    return tuple(_key(None, each) for each in item) if isinstance(item, list) else item
 
 
 def _near(

@@ -56,6 +56,7 @@ class Targets(Report):
     arrows: Sequence[Arrow] = field(default=(), repr=False)
 
 
+@allowed.typed
 def targets(
     loss: Callable[..., Any],
     tokens: Int[Tensor, "n t"],

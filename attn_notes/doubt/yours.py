@@ -8,6 +8,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from attn_notes import allowed
 from attn_notes.doubt.causality import causal
 from attn_notes.doubt.losses import targets
 from attn_notes.doubt.questions import takes
@@ -18,6 +19,7 @@ OF_TARGETS = ("ahead", "documents", "parts", "weights")
 """Arguments that `targets` alone has."""
 
 
+@allowed.typed
 def made(where: str) -> dict[str, Any]:
     """Call a function of yours that makes a model: `causal(**made("my_model.py:make"))`.
 
@@ -63,6 +65,7 @@ def doubted(**given: Any) -> list[Report]:
     Raises:
         Exception: what the first raises, if all do.
     """
+    given = dict.fromkeys(("model", "tokens", "vocabulary")) | given
     loss = given.pop("loss", None)
     how = {name: given.pop(name) for name in OF_TARGETS if name in given}
     questions: dict[str, Callable[[], Report]] = {"causal": lambda: causal(**given)}
@@ -70,9 +73,7 @@ def doubted(**given: Any) -> list[Report]:
         model, tokens = given["model"], given["tokens"]
         if takes(loss, 2):
             how |= {name: given.get(name) for name in ("pad", "separator")}
-            questions["targets"] = lambda: targets(
-                loss, tokens, given["vocabulary"], model=model, **how
-            )
+            questions["targets"] = lambda: targets(loss, tokens, given["vocabulary"], model=model, **how)
         alone = (lambda m: loss(m, tokens)) if takes(loss, 2) else loss
         questions["slope"] = lambda: slope(model, alone)
     reports, errors = list[Report](), list[Exception]()

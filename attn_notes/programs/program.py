@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from torch import Tensor
 
+from attn_notes.allowed import typed
 from attn_notes.programs import trainer
 from attn_notes.programs.apart import UnknownOperationError
 from attn_notes.programs.graph import Node, RefusedError
@@ -46,6 +47,7 @@ class Program:
         slots = (f"{_told(self.inputs)} → {_told(self.outputs)}", f"{self.size:,} numbers")
         return f"Program({'; '.join(slots)}; {len(self.module):,} characters)"
 
+    @typed
     def save(
         self,
         folder: Path | str,
@@ -111,6 +113,7 @@ def _told(slots: dict[str, Slot]) -> str:
     return ", ".join(shown + [f"and {len(slots) - 3} more"] * (len(slots) > 3))
 
 
+@typed
 def export(function: Callable[[Tensors], Tensors], inputs: Tensors) -> Program:
     """A torch function as a program.
 
@@ -136,6 +139,8 @@ def export(function: Callable[[Tensors], Tensors], inputs: Tensors) -> Program:
 
     def named(tensors: Tensors) -> list[Tensor]:
         results = function(tensors)
+        if not isinstance(results, Mapping):
+            raise ValueError(f"function must return tensors by name, not {results!r:.60}")
         names[:] = results
         return list(results.values())
 
