@@ -201,7 +201,10 @@ def _rivals(tuned: dict[float, Tensor], best: float) -> dict[float, int]:
 
 def _ends(way: Arm, rate: float, seeds: Sequence[int]) -> Tensor:
     made = way(rate, seeds)
-    found = torch.as_tensor(math.nan if made is None else made).detach().cpu().double()
+    try:
+        found = torch.as_tensor(math.nan if made is None else made).detach().cpu().double()
+    except (TypeError, ValueError, RuntimeError):
+        raise ValueError(f"an arm returns a number a seed, not {made!r:.60}") from None
     if found.shape != (len(seeds),):
         raise ValueError(f"an arm returns a number a seed, not {tuple(found.shape)}")
     return found

@@ -43,14 +43,16 @@ def made(where: str) -> dict[str, Any]:
     if not callable(make := getattr(found, function, None)):
         raise ValueError(f"{module} has no function {function!r}")
     given = make()
-    if isinstance(given, Mapping):
-        return {**given}
-    if not isinstance(given, tuple) or len(given) != 3:
+    if isinstance(given, tuple) and len(given) == 3:
+        given = dict(zip(("model", "tokens", "vocabulary"), given, strict=True))
+    if not isinstance(given, Mapping):
         raise ValueError(
             f"{where} returns model, tokens and vocabulary, or a dictionary of them, and not "
             f"{type(given).__name__}"
         )
-    return dict(zip(("model", "tokens", "vocabulary"), given, strict=True))
+    given = {**given}
+    allowed.fit(given, causal)
+    return given
 
 
 def doubted(**given: Any) -> list[Report]:
@@ -73,7 +75,9 @@ def doubted(**given: Any) -> list[Report]:
         model, tokens = given["model"], given["tokens"]
         if takes(loss, 2):
             how |= {name: given.get(name) for name in ("pad", "separator")}
-            questions["targets"] = lambda: targets(loss, tokens, given["vocabulary"], model=model, **how)
+            questions["targets"] = lambda: targets(
+                loss, tokens, given["vocabulary"], model=model, **how
+            )
         alone = (lambda m: loss(m, tokens)) if takes(loss, 2) else loss
         questions["slope"] = lambda: slope(model, alone)
     reports, errors = list[Report](), list[Exception]()

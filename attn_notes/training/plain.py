@@ -141,6 +141,7 @@ def suited(optimizer: Callable[..., Optimizer]) -> Callable[..., Optimizer]:
     return optimizer
 
 
+@allowed.typed
 def of_matrices(optimizer: Callable[..., Optimizer], **settings: Any) -> Callable[..., Optimizer]:
     """An optimiser of matrices alone, Muon, for `train`: whatever else there is goes by AdamW.
 
@@ -148,8 +149,6 @@ def of_matrices(optimizer: Callable[..., Optimizer], **settings: Any) -> Callabl
         optimizer: makes one of a list of matrices and `settings`.
         settings: its own; `lr` is AdamW's as well, where there is one.
     """
-    allowed.fit({"optimizer": optimizer}, of_matrices)
-
     def made(tensors: Iterable[Tensor], **more: Any) -> Optimizer:
         return _Parts([*tensors], optimizer, settings | more)
 
