@@ -238,7 +238,7 @@ train(schedule=lambda step: NAN)  # schedule(0) must be a finite number, not nan
 train(constrain=lambda *given: None)  # returns something else than tensors
 ensemble.train([nn.Linear(1, 1)], max, [], steps=1, optimizer=max)  # data must be tensors, or
 comparison.train_kinds({"": lambda g: None}, max, G, seeds=1, steps=1, lr=0.1)  # sample must be
-ensemble.train([None], max, NONE, steps=1, optimizer=max)  # models must be a list of torch modules, not [None]
+ensemble.train([None], max, NONE, steps=1, optimizer=max)  # models must be a list of torch modules
 train_kinds(seeds=2.5)  # seeds must be a whole number or a list of whole numbers, not 2.5
 plain.of_matrices(3)  # optimizer must be a function, not 3
 schedules.warmup_cosine(-1, 0)  # steps must be at least 0

@@ -149,6 +149,7 @@ def of_matrices(optimizer: Callable[..., Optimizer], **settings: Any) -> Callabl
         optimizer: makes one of a list of matrices and `settings`.
         settings: its own; `lr` is AdamW's as well, where there is one.
     """
+
     def made(tensors: Iterable[Tensor], **more: Any) -> Optimizer:
         return _Parts([*tensors], optimizer, settings | more)
 
