@@ -91,20 +91,9 @@ class Program:
             ValueError: the program has no gradients or no loss; inputs or batches of other names
                 or shapes; a setting that cannot be.
         """
-        return trainer.write(
-            folder,
-            inputs,
-            module=self.module,
-            slots=(self.inputs, self.outputs),
-            rate=rate,
-            steps=steps,
-            warmup=warmup,
-            decay=decay,
-            batches=batches,
-            draws=draws or {},
-            double=double,
-            title=title,
-        )
+        how = {"rate": rate, "steps": steps, "warmup": warmup, "decay": decay, "double": double}
+        slots = self.inputs, self.outputs
+        return trainer.write(folder, inputs, self.module, slots, how, batches, draws or {}, title)
 
 
 def _told(slots: dict[str, Slot]) -> str:
