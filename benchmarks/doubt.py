@@ -1,8 +1,10 @@
 """`attn_notes.doubt` beside what else there is, on the same models: found, false, seconds.
 
-neural-net-checklist asks whether a loss at one position has a gradient at later inputs, and torch's
-gradcheck holds a gradient against finite differences. The first is no dependency of the book's:
-`pip install neural-net-checklist`. Last a model of GPT-2's size with random weights is asked.
+neural-net-checklist asks whether a loss at one position has a gradient at later inputs,
+pytest-torch whether padding or another text in the batch changes anything, and torch's gradcheck
+holds a gradient against finite differences. The first two are no dependencies of the book's:
+`pip install neural-net-checklist pytest-torch`. Last a model of GPT-2's size with random weights
+is asked.
 """
 
 import contextlib
@@ -66,13 +68,29 @@ def checklist(planted: readers.Planted, model: Any, x: Tensor) -> bool:
     return False
 
 
+def plugin(planted: readers.Planted, model: Any, x: Tensor) -> bool:
+    """pytest-torch: of what `pytest --torch-model` asks that a leak could fail; left where told."""
+    asks = import_module("pytest_torch")
+    read = _Function(lambda input_ids: _tensor(model(input_ids))).eval()
+    read.model = model.eval()
+    pad = planted.arguments.get("pad")
+    try:
+        asks.check_inference_contract(read, torch.cat([x, x.flip(1)]))
+        for side in ("right",) if pad is None else ("right", "left"):
+            given = {"input_ids": x}
+            asks.assert_padding_invariant(read, given, side=side, pad_value=pad or 0)
+    except AssertionError:
+        return True
+    return False
+
+
 class _Function(nn.Module):
     def __init__(self, function: Callable[[Tensor], Tensor]) -> None:
         super().__init__()
         self.function = function
 
-    def forward(self, x: Tensor) -> Tensor:
-        return self.function(x)
+    def forward(self, input_ids: Tensor) -> Tensor:
+        return self.function(input_ids)
 
 
 def _tensor(made: Any) -> Tensor:
@@ -89,6 +107,7 @@ def reading() -> None:
         ("doubt.causal", ours),
         ("analysis.leaks.future_leak, train", small),
         ("neural-net-checklist", checklist),
+        ("pytest-torch", plugin),
     ):
         found, false, refused, start = 0, 0, 0, time.perf_counter()
         for planted in (*readers.PLANTED, *hidden.PLANTED, *readers.HONEST, *hidden.HONEST):

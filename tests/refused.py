@@ -12,12 +12,14 @@ from typing import Any
 import torch
 from torch import Generator, nn
 
-from attn_notes import doubt, programs
+from attn_notes import allowed, doubt, programs
 from attn_notes.analysis import leaks, statistics
 from attn_notes.models import attention, deep_qkv, dialectical, equilibrium, triple_product, trm
+from attn_notes.programs import initial
 from attn_notes.programs.forward import forward
+from attn_notes.programs.training import step
 from attn_notes.tasks import brackets, copying, sorting, sudoku, text
-from attn_notes.training import comparison, ensemble, schedules
+from attn_notes.training import comparison, ensemble, plain, schedules
 from book.kit import cost, words
 
 NAN, INF = math.nan, math.inf
@@ -230,12 +232,26 @@ train_kinds(lr=_) for NAN, INF, 0.0, -1.0, {"one": NAN}  # lr must be positive
 train_kinds(lr={"two": 0.1})  # a learning rate is missing: of one
 train_kinds(loss={})  # a loss is missing: of one
 train_kinds(seeds=0)  # seeds must be at least 1
+train(device=_) for "gpu", "meta"  # device must be one that torch has here, not '{}'
+train(optimizer=lambda tensors: None)  # optimizer must make an optimiser of a list of tensors
+train(schedule=lambda step: NAN)  # schedule(0) must be a finite number, not nan
+train(constrain=lambda *given: None)  # returns something else than tensors
+ensemble.train([nn.Linear(1, 1)], max, [], steps=1, optimizer=max)  # data must be tensors, or
+comparison.train_kinds({"": lambda g: None}, max, G, seeds=1, steps=1, lr=0.1)  # sample must be
+ensemble.train([None], max, NONE, steps=1, optimizer=max)  # models must be a list of torch modules
+train_kinds(seeds=2.5)  # seeds must be a whole number or a list of whole numbers, not 2.5
+plain.of_matrices(3)  # optimizer must be a function, not 3
 schedules.warmup_cosine(-1, 0)  # steps must be at least 0
 schedules.warmup_cosine(1, 0, NAN)  # last must be 0 or more and finite
 """,
     "programs": """
 programs.export(lambda t: t, {})  # a program has at least one input, and there is none
 programs.export(lambda t: {}, {"x": torch.ones(1)})  # at least one output, and there is none
+programs.export(lambda t: None, {"x": torch.ones(1)})  # function must return tensors by name
+forward(nn.Linear(1, 1), {"x": torch.ones(1)}, ("y",), method="no")  # Linear has no method 'no'
+step(nn.Linear(1, 1), lambda m, b: None, torch.ones(1, 1))  # loss must return one number
+step(nn.Linear(1, 1), lambda m, b: m(b).sum(), {})  # batch must have at least one value
+initial.draws(lambda generator: None)  # build must return a torch module, not None
 forward(nn.Linear(1, 1), {"weight": torch.ones(1)}, ("y",))  # weight: name of an input and of a
 forward(nn.Linear(1, 1), {"x": torch.ones(1)}, ("y", "z"))  # returns 1 tensors, and 2 names
 """,
@@ -265,6 +281,28 @@ doubt.targets(max, whole([0, 1]), 3, parts=_) for 0, 2  # parts must be at
 doubt.targets(max, whole([0, 1]), 3, weights=torch.ones(1, 3))  # weights must be [1, 2], as tokens
 doubt.targets(max, whole([0, 1]), 3, documents=torch.ones(2, 2))  # documents must be [1, 2]
 doubt.compare(max, max, [])  # rates must have at least
+doubt.compare(max, max, _) for None, 0.1, "abc", [None], [True]  # rates must be a list of numbers
+doubt.compare(max, max, [NAN])  # rate must be a finite number, not nan
+doubt.compare(max, max, [0.1], seeds=_) for 2.5, None, "8", True, [1.5]  # seeds must be a whole
+doubt.compare(max, max, [0.1], seeds=10**12)  # seeds must be at most 1,000,000
+doubt.compare(lambda rate, seeds: "abc", max, [0.1])  # an arm returns a number a seed, not 'abc'
+doubt.compare(lambda rate, seeds: None, 3, [0.1])  # theirs must be a function, not 3
+floor(train=_) for None, "abc", [0.5], torch.ones(3), [[1], [1, 2]]  # train must be whole numbers
+floor(test=_) for 1, torch.tensor(1)  # test must have at least one
+floor(entropy=_) for "2", True, [1.0]  # entropy must be a number or None
+floor(losses="low")  # losses must be numbers or a number or None, not 'low'
+doubt.proper(_, whole([0, 1]), 5) for None, 3, "model"  # model must be a function, not
+doubt.targets(max, [0, 1], 3)  # tokens must be whole numbers [n, t], not [0, 1]
+doubt.targets(max, torch.ones(1, 2), 3)  # tokens must be whole numbers [n, t], not float32 [1, 2]
+doubt.targets(max, whole([0, 1]), 3, parts=1.5)  # parts must be a whole number, not 1.5
+doubt.causal(max, whole([0, 1]), _) for "3", 3.0, None, True  # vocabulary must be a whole number
+doubt.causal(max, whole([0, 1]), 3, without="prefix")  # without must be a list of texts
+doubt.slope(max, max)  # model must be a torch module, not
+allowed.fit({"floor": 3}, doubt.Audit)  # floor must be a report or None, not 3
+doubt.twins("abc", ["a"])  # train must be a list of values or a tensor [n, ...], not 'abc'
+doubt.twins([{}], [{}])  # an item must be a text, numbers or what can be looked up, or `key` make
+doubt.twins([1], [2], near=0.5)  # an item must be a text or a list, or `key` make it that, not 2
+doubt.proper(lambda x: "p", whole([0, 1]), 5)  # and of (1, 2) tokens the model makes str
 """,
     "analysis": """
 statistics.shift(NONE)  # differences must have at least one

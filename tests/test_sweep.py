@@ -24,11 +24,12 @@ import re
 import signal
 import types
 import typing
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import jaxtyping
+import numpy as np
 import pytest
 import torch
 from hypothesis import HealthCheck, given, settings
@@ -36,8 +37,13 @@ from hypothesis import strategies as st
 from torch import Generator, Tensor
 
 import attn_notes
+from attn_notes import doubt, programs
 from attn_notes.models import deep_qkv, dialectical, equilibrium, triple_product, trm
+from attn_notes.programs import initial
+from attn_notes.programs.forward import forward
+from attn_notes.programs.training import inputs, named, step
 from attn_notes.tasks import brackets, copying, grammar, sudoku, text
+from attn_notes.training import comparison, ensemble, schedules
 
 from . import refused
 
@@ -339,6 +345,37 @@ def test_what_cannot_be_is_refused_by_name(room: str) -> None:
                 if not ours(error) or words.replace("{}", str(value)) not in str(error):
                     wrong.append(f"{asked} said {error!r}")
     assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        *(doubt.causal, doubt.targets, doubt.slope, doubt.proper, doubt.floor, doubt.twins),
+        *(doubt.compare, doubt.arm, doubt.made, doubt.logits),
+        *(ensemble.train, comparison.train_kinds, schedules.warmup_cosine),
+        *(programs.export, programs.Program.save, forward, step, inputs, named, initial.draws),
+    ],
+    ids=lambda function: function.__qualname__,
+)
+def test_what_is_of_no_kind_that_is_asked_for_is_refused_in_words(
+    function: Callable[..., Any],
+) -> None:
+    with pytest.raises(ValueError, match=r"^\w+ must be .*, not <object "):
+        function(**dict.fromkeys(inspect.signature(function).parameters, object()))
+
+
+def test_numbers_in_lists_and_of_numpy_are_taken() -> None:
+    found = doubt.floor(np.arange(9, dtype=np.uint16) % 3, [[0, 1, 2, 0]], 3, losses=[1, 2.0])
+    assert found.ok and len(found.answers) == 5
+    tokens = [[0, 1, 2]]
+    assert doubt.proper(lambda x: torch.full(x.shape, -math.log(3)), tokens, 3).ok
+    assert doubt.twins(np.eye(2), [[1, 0]], scores=[1]).bad
+
+    def arm(rate: float, seeds: Sequence[int]) -> list[float]:
+        return [rate + seed for seed in seeds]
+
+    two = doubt.compare(arm, arm, np.array([0.1, 0.2]), seeds=np.int64(3), tuning=torch.tensor([7]))
+    assert two.rates == (0.1, 0.1) and two.ours.tolist() == [0.1, 1.1, 2.1]
 
 
 def test_what_is_left_out_is_there() -> None:

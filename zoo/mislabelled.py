@@ -18,6 +18,7 @@ TEXTS = torch.randint(2, V, (4, 11), generator=Generator().manual_seed(0))
 PADDED, PACKED = TEXTS.clone(), TEXTS.clone()
 PADDED[1, 6:], PADDED[3, 9:] = PAD, PAD
 PACKED[:, 4], PACKED[0, 8] = END, END
+NUMBERS = F.pad((PACKED == END).cumsum(1)[:, :-1], (1, 0))  # of documents
 ANSWERS = (torch.arange(11) > 4).expand(4, 11)  # what follows a prompt
 
 Loss = Callable[[Tensor, Tensor], Tensor]
@@ -259,6 +260,12 @@ CASES: tuple[Case, ...] = (
     ),
     ("the prompt answered for", (smoothed, {"weights": ANSWERS}), "#", True),
     ("a prompt one token too long", (after_prompt(1), {"weights": ANSWERS}), "#", True),
+    (
+        "an end passed over, as padding is",
+        (apart(0), {"tokens": PACKED, "weights": torch.ones(4, 11)}),
+        "#",
+        True,
+    ),
     ("weights that were not meant", (by_place, {}), "#", True),
     ("a softmax along the text", (over_time, {}), "#", True),
     ("a softmax before it", (squeezed(lambda z: z.softmax(-1)), {}), "lightning-bolts#654", True),
@@ -294,6 +301,12 @@ CASES: tuple[Case, ...] = (
     ("and not told", (after_prompt(0), {}), "", False),
     ("documents by their ends", (apart(1), {"tokens": PACKED, "separator": END}), "", False),
     ("documents by their starts", (apart(0), {"tokens": PACKED, "separator": END}), "", False),
+    (
+        "and documents by their numbers",
+        (apart(1), {"tokens": PACKED, "documents": NUMBERS}),
+        "",
+        False,
+    ),
     ("chunks, added", (in_chunks(False), {}), "", False),
     ("fused", (fused, {}), "", False),
     ("in float16", (in_half(torch.float16), {}), "", False),

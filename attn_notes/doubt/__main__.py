@@ -34,7 +34,7 @@ def _doubted(where: str, as_json: bool, page: str, budget: float | None) -> int:
     try:
         given = yours.made(where) | ({} if budget is None else {"budget": budget})
         reports = yours.doubted(**given)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         print(f"{where}: {refusal(error)}", file=sys.stderr)
         return 2
     ok = all(report.ok for report in reports)

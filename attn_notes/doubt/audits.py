@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from attn_notes import allowed
 from attn_notes.doubt.comparing import Compared
 from attn_notes.doubt.reports import Report
 
@@ -32,6 +33,9 @@ class Audit:
     control: str = ""
     compared: Compared | None = None
     others: Sequence[Report] = ()
+
+    def __post_init__(self) -> None:
+        allowed.fit(vars(self), Audit)
 
     @property
     def reports(self) -> list[Report]:

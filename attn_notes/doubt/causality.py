@@ -42,6 +42,7 @@ REST: dict[str, Check] = {
 """What is asked once, of the judge that does not train."""
 
 
+@allowed.typed
 def causal(
     model: Callable[..., Any],
     tokens: Int[Tensor, "n t"],

@@ -82,6 +82,7 @@ class Compared:
         return "\n".join(map(wrapped, [*lines, *(f"note: {note}" for note in self.notes)]))
 
 
+@allowed.typed
 def compare(
     ours: Arm,
     theirs: Arm,
@@ -114,8 +115,13 @@ def compare(
             return a number a seed, or none that is finite at any rate.
     """
     allowed.some(rates=rates)
-    fresh = range(seeds) if isinstance(seeds, int) else list(seeds)
-    chosen = range(TUNING, TUNING + tuning) if isinstance(tuning, int) else list(tuning)
+    for rate in rates:
+        allowed.number(rate=rate)
+    for many in (seeds, tuning):
+        if isinstance(many, int):
+            allowed.whole(seeds=many)
+    fresh = range(seeds) if isinstance(seeds, int) else seeds
+    chosen = range(TUNING, TUNING + tuning) if isinstance(tuning, int) else tuning
     allowed.some(seeds=fresh, tuning=chosen)
     if len({*fresh}) < len(fresh) or len({*chosen}) < len(chosen):
         raise ValueError("seeds must differ: one that stands twice shows nothing more")
@@ -195,7 +201,10 @@ def _rivals(tuned: dict[float, Tensor], best: float) -> dict[float, int]:
 
 def _ends(way: Arm, rate: float, seeds: Sequence[int]) -> Tensor:
     made = way(rate, seeds)
-    found = torch.as_tensor(math.nan if made is None else made).detach().cpu().double()
+    try:
+        found = torch.as_tensor(math.nan if made is None else made).detach().cpu().double()
+    except (TypeError, ValueError, RuntimeError):
+        raise ValueError(f"an arm returns a number a seed, not {made!r:.60}") from None
     if found.shape != (len(seeds),):
         raise ValueError(f"an arm returns a number a seed, not {tuple(found.shape)}")
     return found
@@ -235,6 +244,7 @@ def _together(a: Tensor, b: Tensor) -> float:
     return float(torch.corrcoef(torch.stack([a, b]))[0, 1])
 
 
+@allowed.typed
 def arm(
     make: Callable[[Generator], nn.Module],
     loss: Callable[[Any, Any], Tensor],

@@ -5,8 +5,9 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Shaped
 from torch import Tensor
 
 from attn_notes import allowed
@@ -17,9 +18,10 @@ SHOWN = 3  # of the test items that have a twin
 TOLD = 20  # lines of progress
 
 
+@allowed.typed
 def twins(
-    train: Sequence[Any] | Tensor,
-    test: Sequence[Any] | Tensor,
+    train: Sequence[Any] | Shaped[Tensor, "n ..."],
+    test: Sequence[Any] | Shaped[Tensor, "n ..."],
     key: Callable[[Any], Hashable | str] | None = None,
     *,
     near: float | None = None,
@@ -53,7 +55,9 @@ def twins(
         raise ValueError(f"near must lie between 0 and 1, not at {near}")
     if scores is not None and scores.shape != (len(test),):
         raise ValueError(f"{len(test)} items have as many scores, not {tuple(scores.shape)}")
-    ours, theirs = ([_key(key, item) for item in items] for items in (test, train))
+    ours, theirs = (
+        [_key(key, item, near is not None) for item in items] for items in (test, train)
+    )
     known = set(theirs)
     seen = torch.tensor([one in known for one in ours])
     answers = [_found("twins", seen, len(ours), "stand in the training data")]
@@ -73,10 +77,17 @@ def twins(
     return Report(f"twins, of {len(test):,} test items in {len(train):,}", answers)
 
 
-def _key(key: Callable[[Any], Hashable] | None, item: Any) -> Hashable:
+def _key(key: Callable[[Any], Hashable] | None, item: Any, near: bool = False) -> Hashable:
     if key is not None:
         item = key(item)
-    return tuple(item.flatten().tolist()) if isinstance(item, Tensor) else item
+    if isinstance(item, Tensor | np.ndarray):
+        item = item.flatten().tolist()
+    if isinstance(item, list):
+        return tuple(_key(None, each) for each in item)
+    if not isinstance(item, Hashable) or (near and not isinstance(item, Sequence)):
+        kind = "a text or a list" if near else "a text, numbers or what can be looked up"
+        raise ValueError(f"an item must be {kind}, or `key` make it that, not {item!r:.60}")
+    return item
 
 
 def _near(

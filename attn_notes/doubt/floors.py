@@ -21,6 +21,7 @@ STUDENT = {1: 12.71, 2: 4.303, 3: 3.182, 4: 2.776, 6: 2.447, 9: 2.262, 14: 2.145
 """By degrees of freedom, what Student's t exceeds once in forty."""
 
 
+@allowed.typed
 def floor(
     train: Int[Tensor, "..."],
     test: Int[Tensor, "..."],
@@ -49,7 +50,7 @@ def floor(
             no finite number or above ln v; losses that are none.
     """
     allowed.whole(2, 2**31, vocabulary=vocabulary)
-    allowed.some(train=train, test=test[..., 1:], orders=orders)
+    allowed.some(train=train, test=torch.atleast_1d(test)[..., 1:], orders=orders)
     allowed.tokens(vocabulary, train=train, test=test)
     most = math.log(vocabulary)
     answers = [Answer("uniform", "ok", size=most, found=_nats(most))]

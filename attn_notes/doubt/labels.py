@@ -135,6 +135,12 @@ class Reader:
             return True
         return fine and bool(slopes.isfinite().all())
 
+    def silent(self, x: Int[Tensor, "n t"], kept: Int[Tensor, " l"]) -> Tensor:
+        """Which of these logits answer for nothing in a text as it is, and not drawn anew: [l]."""
+        with unchanged(partial(_called, self.loss, self.model)) as ask:
+            steep = self._slopes(x, ask)[0][kept].abs().amax(1)
+        return steep <= LEAST * steep.max()
+
     def _level(
         self, slopes: Float[Tensor, "l v"], share: float, text: Tensor | None = None
     ) -> Float[Tensor, " l"]:

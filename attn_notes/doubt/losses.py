@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -56,6 +57,7 @@ class Targets(Report):
     arrows: Sequence[Arrow] = field(default=(), repr=False)
 
 
+@allowed.typed
 def targets(
     loss: Callable[..., Any],
     tokens: Int[Tensor, "n t"],
@@ -122,6 +124,9 @@ def targets(
         x = x.clone()
         x[:, x.shape[1] // 2] = separator
     special = {token for token in (pad, separator) if token is not None}
+    if documents is not None and separator is None:  # a loss may tell them by a token
+        begins = documents[:, 1:] != documents[:, :-1]
+        special |= {int(k[0]) for s in (x[:, 1:], x[:, :-1]) if len(k := s[begins].unique()) == 1}
     read = Reader(loss, model, vocabulary, special)
     name = getattr(loss, "__name__", type(loss).__name__)
     about = f"targets, of {name}, {x.shape[0]} texts of {x.shape[1]} tokens of {vocabulary:,}"
@@ -137,7 +142,7 @@ def targets(
         notes.append("logits push other tokens away beside their labels: these are not judged")
     if plain.beside:
         notes.append("further heads predict later tokens beside the next: these are not judged")
-    answers = [*case.plain(plain), *case.rest(x, plain, parts)]
+    answers = [*case.plain(x, plain), *case.rest(x, plain, parts)]
     return Targets(about, answers, notes, case.arrows(plain))
 
 
@@ -295,14 +300,15 @@ class _Case:
         ends = (asked.row, asked.place, asked.to_row, asked.to, weights)
         return [Arrow(*arrow) for arrow in zip(*(end.tolist() for end in ends), strict=True)]
 
-    def plain(self, asked: _Asked) -> Iterator[Answer]:
-        """Of texts of the form that was given."""
+    def plain(self, x: Tensor, asked: _Asked) -> Iterator[Answer]:
+        """Of texts of the form that was given, and of these themselves."""
         yield self._label(asked)
         if not asked.readable:
             return
         yield self._rows(asked)
         yield self._documents(asked)
-        yield self._counted(asked)
+        counted = self._counted(asked)
+        yield counted if counted.bad else self._passed(x, asked, counted)
         yield self._weights(asked)
         pushed = asked.each < 0
         if pushed.any():
@@ -406,13 +412,29 @@ class _Case:
             if who := _named(got & (meant == 0)):
                 return Answer("counted", "wrong", found=f"is answered for and has no weight: {who}")
         if not (missing := could & ~got).any():
-            return Answer("counted", "ok", found=f"all {int(could.sum())} tokens")
+            said = "; and the padding after a text, as if it ended it"
+            said = f"all {int(could.sum())} tokens" + said * bool((got & (x == self.pad)).any())
+            return Answer("counted", "ok", found=said)
         said = f"{int((could & got).sum())} of {int(could.sum())} tokens; not answered for: "
         said, verdict = said + _named(missing), "ok" if self.weights is None else "wrong"
         between = got.roll(1, 1) & got.roll(-1, 1) & (missing.all(0) if len(x) > 1 else False)
         if verdict == "ok" and missing.equal(between & (x != self.separator)):
             return Answer("counted", "warning", found=f"{said}: are pieces shifted one by one?")
         return Answer("counted", verdict, found=said)
+
+    def _passed(self, x: Tensor, asked: _Asked, counted: Answer) -> Answer:
+        """The same, with the tokens that are no labels where others in their place are."""
+        with suppress(Exception):  # of the text itself it may hang on other logits
+            silent = self.read.silent(x, asked.sheet.kept)[asked.logit]
+            meant = self.weights(x) if callable(self.weights) else self.weights
+            if meant is not None:
+                silent &= meant[asked.to_row, asked.to] != 0
+            if which := [*dict.fromkeys(x[asked.to_row, asked.to][silent].tolist())]:
+                few = ", ".join(map(str, which[:SHOWN])) + ", ..." * (len(which) > SHOWN)
+                said = f"{counted.found}; but as a label {few} is passed over"
+                verdict = counted.verdict if meant is None else "wrong"
+                return replace(counted, verdict=verdict, found=said)
+        return counted
 
     def _weights(self, asked: _Asked) -> Answer:
         if asked.spread > EQUAL:  # near zero: from end to end they may be alike

@@ -42,7 +42,8 @@ class _Doubted(pytest.Item):
         from attn_notes.doubt.yours import doubted
 
         reports = doubted(**self.given)
-        found = "\n\n".join(map(str, reports))
+        # The summary of a run shows the first line: one of what is not ok.
+        found = "\n\n".join(map(str, sorted(reports, key=lambda report: report.ok)))
         if not all(report.ok for report in reports):
             raise LeakError(found)
         self.add_report_section("call", "doubt", found)

@@ -162,7 +162,7 @@ def about(seconds: float) -> str:
     return f"about {math.ceil(seconds / 3600)} h"
 
 
-def refusal(error: Exception) -> str:
+def refusal(error: BaseException) -> str:
     """What was raised, in a line."""
     said = str(error).strip().partition("\n")[0][:160]
     if isinstance(error, RefusedError):

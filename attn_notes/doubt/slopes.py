@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Generator, Tensor, nn
 
+from attn_notes import allowed
 from attn_notes.analysis.asking import Asked, unchanged
 from attn_notes.doubt.labels import number
 from attn_notes.doubt.precision import doubled, widening
@@ -28,6 +29,7 @@ NUMBER = "a loss is one finite number"
 ROUNDING = 1e-12  # of the loss: what is smaller says nothing
 
 
+@allowed.typed
 def slope(model: nn.Module, loss: Callable[[Any], Tensor]) -> Report:
     """Hold a model's gradient against what its loss does, in double precision.
 

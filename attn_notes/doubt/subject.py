@@ -7,8 +7,10 @@ from functools import partial
 from typing import Any
 
 import torch
+from jaxtyping import Int
 from torch import Generator, Tensor, nn
 
+from attn_notes import allowed
 from attn_notes.analysis.asking import Asked, distance, held, roots, unchanged
 from attn_notes.doubt.precision import Coarsest, doubled, widening
 from attn_notes.doubt.reports import RefusedError, refusal
@@ -29,7 +31,8 @@ REPEATS = 5  # that a move has to stand
 NO_GATE = ("bias", "running_mean")  # what is zero at first and hides nothing
 
 
-def logits(made: Any, tokens: Tensor, vocabulary: int | None = None) -> Tensor:
+@allowed.typed
+def logits(made: Any, tokens: Int[Tensor, "n t"], vocabulary: int | None = None) -> Tensor:
     """The logits [n, t, v] in what a model returns: itself, or a part of it.
 
     Where there are several tensors [n, t, _], the first whose last axis is the vocabulary; if
@@ -130,7 +133,7 @@ class Subject:
             RefusedError: the model raises something.
             ValueError: it gives no logits.
         """
-        return logits(self.made(x, call), x, self.vocabulary)
+        return _found(self.made(x, call), x, self.vocabulary)[0]
 
     @torch.no_grad()
     def level(self, x: Tensor, repeats: int = 1) -> Tensor:

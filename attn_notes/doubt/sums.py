@@ -22,6 +22,7 @@ OFF = 1e-3  # of a sum: float32 rounds 50,000 of them by far less
 AT_ONCE = 256
 
 
+@allowed.typed
 @torch.no_grad()
 def proper(
     model: Callable[..., Any],
@@ -74,9 +75,10 @@ def proper(
             try:
                 with Coarsest() as coarsest:
                     first = scored(x[None])
-                if first.shape not in ((1, len(x)), (1, len(x), vocabulary)):
-                    said = f"{(1, len(x))} tokens the model makes {tuple(first.shape)}"
-                    raise ValueError(f"scores are [n, t], or [n, t, {vocabulary}], and of {said}")
+                shape = tuple(first.shape) if isinstance(first, Tensor) else type(first).__name__
+                if shape not in ((1, len(x)), (1, len(x), vocabulary)):
+                    said = f"{(1, len(x))} tokens the model makes {shape}"
+                    raise _ShapeError(f"scores are [n, t], or [n, t, {vocabulary}], and of {said}")
                 eps = max(own, coarsest.eps)
                 if first.ndim == 3:
                     made = dict(enumerate(first[0]))
@@ -93,11 +95,14 @@ def proper(
                     said = f"the same text is scored anew by up to {noise:.1e}, and {answer.found}"
                     answer = replace(answer, verdict="not asked", found=said, needed=True)
                 return Report(about, [answer])
-            except ValueError:
+            except _ShapeError:
                 raise
             except Exception as error:
                 failed = unasked("sums", error)
     return Report(about, [failed])
+
+
+class _ShapeError(ValueError): ...
 
 
 def _by_token(

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from attn_notes import allowed
 from attn_notes.doubt.causality import causal
 from attn_notes.doubt.losses import targets
 from attn_notes.doubt.questions import takes
@@ -18,6 +19,7 @@ OF_TARGETS = ("ahead", "documents", "parts", "weights")
 """Arguments that `targets` alone has."""
 
 
+@allowed.typed
 def made(where: str) -> dict[str, Any]:
     """Call a function of yours that makes a model: `causal(**made("my_model.py:make"))`.
 
@@ -41,14 +43,16 @@ def made(where: str) -> dict[str, Any]:
     if not callable(make := getattr(found, function, None)):
         raise ValueError(f"{module} has no function {function!r}")
     given = make()
-    if isinstance(given, Mapping):
-        return {**given}
-    if not isinstance(given, tuple) or len(given) != 3:
+    if isinstance(given, tuple) and len(given) == 3:
+        given = dict(zip(("model", "tokens", "vocabulary"), given, strict=True))
+    if not isinstance(given, Mapping):
         raise ValueError(
             f"{where} returns model, tokens and vocabulary, or a dictionary of them, and not "
             f"{type(given).__name__}"
         )
-    return dict(zip(("model", "tokens", "vocabulary"), given, strict=True))
+    given = {**given}
+    allowed.fit(given, causal)
+    return given
 
 
 def doubted(**given: Any) -> list[Report]:
@@ -63,6 +67,7 @@ def doubted(**given: Any) -> list[Report]:
     Raises:
         Exception: what the first raises, if all do.
     """
+    given = dict.fromkeys(("model", "tokens", "vocabulary")) | given
     loss = given.pop("loss", None)
     how = {name: given.pop(name) for name in OF_TARGETS if name in given}
     questions: dict[str, Callable[[], Report]] = {"causal": lambda: causal(**given)}

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from torch import Tensor, nn
 from torch.func import functional_call
 
+from attn_notes.allowed import typed
 from attn_notes.programs import Program, export
 
 __all__ = ["forward"]
@@ -22,6 +23,7 @@ class _Method(nn.Module):
         return result
 
 
+@typed
 def forward(
     model: nn.Module, inputs: dict[str, Tensor], outputs: Sequence[str], *, method: str = "forward"
 ) -> Program:
@@ -40,6 +42,8 @@ def forward(
     weights = {name: tensor.detach() for name, tensor in model.state_dict().items()}
     if both := weights.keys() & inputs.keys():
         raise ValueError(f"{', '.join(sorted(both))}: name of an input and of a parameter")
+    if not callable(getattr(model, method, None)):
+        raise ValueError(f"{type(model).__name__} has no method {method!r}")
     called = _Method(model, method)
 
     def function(given: dict[str, Tensor]) -> dict[str, Tensor]:

@@ -14,6 +14,8 @@ import torch
 from torch import Generator, Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from attn_notes.allowed import typed
+
 __all__ = ["draws"]
 
 Spec = dict[str, Any]
@@ -121,11 +123,14 @@ def _built(build: Build, instead: Sequence[Tensor] | None = None) -> tuple[Numbe
     watch = _Watch(instead)
     with watch, patch.object(nn.init, "trunc_normal_", watch.truncated):
         model = build(Generator().manual_seed(0))
+    if not isinstance(model, nn.Module):
+        raise ValueError(f"build must return a torch module, not {model!r:.60}")
     numbers: Numbers = dict(model.named_parameters())
     numbers |= {f"buffer.{name}": buffer for name, buffer in model.named_buffers()}
     return {name: tensor.detach().double() for name, tensor in numbers.items()}, watch.draws
 
 
+@typed
 def draws(build: Build) -> dict[str, Spec]:
     """How each parameter of a model starts, and each buffer that is drawn, as `buffer.NAME`.
 

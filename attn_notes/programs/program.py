@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from torch import Tensor
 
+from attn_notes.allowed import typed
 from attn_notes.programs import trainer
 from attn_notes.programs.apart import UnknownOperationError
 from attn_notes.programs.graph import Node, RefusedError
@@ -46,6 +47,7 @@ class Program:
         slots = (f"{_told(self.inputs)} → {_told(self.outputs)}", f"{self.size:,} numbers")
         return f"Program({'; '.join(slots)}; {len(self.module):,} characters)"
 
+    @typed
     def save(
         self,
         folder: Path | str,
@@ -89,20 +91,9 @@ class Program:
             ValueError: the program has no gradients or no loss; inputs or batches of other names
                 or shapes; a setting that cannot be.
         """
-        return trainer.write(
-            folder,
-            inputs,
-            module=self.module,
-            slots=(self.inputs, self.outputs),
-            rate=rate,
-            steps=steps,
-            warmup=warmup,
-            decay=decay,
-            batches=batches,
-            draws=draws or {},
-            double=double,
-            title=title,
-        )
+        how = {"rate": rate, "steps": steps, "warmup": warmup, "decay": decay, "double": double}
+        slots = self.inputs, self.outputs
+        return trainer.write(folder, inputs, self.module, slots, how, batches, draws or {}, title)
 
 
 def _told(slots: dict[str, Slot]) -> str:
@@ -111,6 +102,7 @@ def _told(slots: dict[str, Slot]) -> str:
     return ", ".join(shown + [f"and {len(slots) - 3} more"] * (len(slots) > 3))
 
 
+@typed
 def export(function: Callable[[Tensors], Tensors], inputs: Tensors) -> Program:
     """A torch function as a program.
 
@@ -136,6 +128,8 @@ def export(function: Callable[[Tensors], Tensors], inputs: Tensors) -> Program:
 
     def named(tensors: Tensors) -> list[Tensor]:
         results = function(tensors)
+        if not isinstance(results, Mapping):
+            raise ValueError(f"function must return tensors by name, not {results!r:.60}")
         names[:] = results
         return list(results.values())
 

@@ -24,23 +24,18 @@ AROUND = ("program.js", "vectors.js", "trainer.js")
 def write(
     folder: Path | str,
     inputs: Tensors,
-    *,
     module: str,
     slots: tuple[Slots, Slots],
-    rate: float,
-    steps: int,
-    warmup: int,
-    decay: float,
+    how: Mapping[str, Any],
     batches: Sequence[Tensors],
     draws: Mapping[str, Mapping[str, Any]],
-    double: bool,
     title: str,
 ) -> Path:
     """What `Program.save` does, and says."""
-    allowed.positive(rate=rate)
-    allowed.whole(steps=steps)
-    allowed.whole(0, warmup=warmup)
-    allowed.not_negative(decay=decay)
+    allowed.positive(rate=how["rate"])
+    allowed.whole(steps=how["steps"])
+    allowed.whole(0, warmup=how["warmup"])
+    allowed.not_negative(decay=how["decay"])
     wanted, made = slots
     trained = [name.removeprefix(GRADIENT) for name in made if name.startswith(GRADIENT)]
     if not trained or "loss" not in made:
@@ -52,11 +47,12 @@ def write(
             raise ValueError(f"batch {i} has {', '.join(strange)}, which is trained")
 
     def packed(tensors: Tensors) -> dict[str, Any]:
-        return {name: _packed(tensor, double) for name, tensor in tensors.items()}
+        return {name: _packed(tensor, how["double"]) for name, tensor in tensors.items()}
 
     setup = {
-        **{"rate": rate, "steps": steps, "warmup": warmup, "decay": decay, "double": double},
-        **{"trained": trained, "batches": [packed(batch) for batch in batches]},
+        **how,
+        "trained": trained,
+        "batches": [packed(batch) for batch in batches],
         "draws": {name: draws[name] for name in trained if name in draws},
     }
     weights = packed(inputs)

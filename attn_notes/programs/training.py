@@ -1,17 +1,21 @@
 """A training step as a program: what it reads are weights and a batch, what it writes gradients."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 
 from torch import Tensor, nn
 
+from attn_notes import allowed
 from attn_notes.programs.program import Program, export
 from attn_notes.programs.tracing import Tensors
 from attn_notes.training import ensemble
+from attn_notes.training.plain import NO_NUMBER
 
 __all__ = ["inputs", "named", "step"]
 
 
+@allowed.typed
 def step(
     model: nn.Module,
     loss: Callable[[Any, Any], Any],
@@ -48,17 +52,22 @@ def step(
 
     def function(tensors: Tensors) -> Tensors:
         fixed = {name: tensors[name] for name in parameters if name not in trained}
-        grads, at = descend(
-            {name: tensors[name] for name in trained},
-            fixed | {name.removeprefix("buffer."): tensors[name] for name in buffers},
-            unnamed(tensors, batch),
-        )
+        held = fixed | {name.removeprefix("buffer."): tensors[name] for name in buffers}
+        mine = {name: tensors[name] for name in trained}
+        try:
+            grads, at = descend(mine, held, unnamed(tensors, batch))
+        except RuntimeError as error:
+            if not re.search(NO_NUMBER, str(error)):
+                raise
+            more = ", and with it a dictionary of tensors" * has_aux
+            raise ValueError(f"loss must return one number{more}") from error
         value, aux = at if has_aux else (at, {})
         return {f"gradient.{name}": grads[name] for name in trained} | {"loss": value, **aux}
 
     return export(function, inputs(model, batch))
 
 
+@allowed.typed
 def inputs(model: nn.Module, batch: Tensor | Tensors | tuple[Tensor, ...]) -> Tensors:
     """The inputs of a step, by their names, as they stand in a model and a batch."""
     parameters = {name: p.detach() for name, p in model.named_parameters()}
@@ -66,10 +75,12 @@ def inputs(model: nn.Module, batch: Tensor | Tensors | tuple[Tensor, ...]) -> Te
     return {**parameters, **buffers, **named(batch)}
 
 
+@allowed.typed
 def named(batch: Tensor | Tensors | tuple[Tensor, ...]) -> Tensors:
     """A batch's tensors by their names as inputs."""
     if isinstance(batch, Tensor):
         return {"batch": batch}
+    allowed.some(batch=batch)
     items = batch.items() if isinstance(batch, dict) else enumerate(batch)
     return {f"batch.{name}": tensor for name, tensor in items}
 

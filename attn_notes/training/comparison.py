@@ -29,6 +29,7 @@ def held_out() -> Generator:
 adamw = partial(torch.optim.AdamW, fused=True)
 
 
+@allowed.typed
 def train_kinds(
     kinds: Mapping[str, Callable[[Generator], nn.Module]],
     loss: Callable[[Any, Any], Tensor] | Mapping[str, Callable[[Any, Any], Tensor]],

@@ -10,6 +10,7 @@ import copy
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from inspect import unwrap
 from typing import Any
 
 import torch
@@ -124,7 +125,10 @@ def _check_alike(models: Sequence[nn.Module]) -> None:
 
 
 def _shapes(batch: Any) -> list[torch.Size]:
-    return [t.shape for t in tree_leaves(batch)]
+    leaves = tree_leaves(batch)
+    if not leaves or not all(isinstance(leaf, Tensor) for leaf in leaves):
+        raise ValueError(f"data must be tensors, or a function that draws them, not {batch!r:.60}")
+    return [t.shape for t in leaves]
 
 
 def _bind(template: nn.Module, parameters: Tensors, buffers: Tensors) -> Model:
@@ -233,6 +237,7 @@ class _Group:
             parameter.copy_(parameters[name])
 
 
+@allowed.typed
 def train(
     models: Sequence[nn.Module],
     loss: Callable[[Any, Any], Tensor],
@@ -288,6 +293,11 @@ def train(
     allowed.whole(probe_every=probe_every)
     if clip is not None:
         allowed.positive(clip=clip)
+    allowed.device(device=device)
+    if schedule is not None:
+        allowed.number(**{"schedule(0)": schedule(0)})
+    if not callable(data):
+        _shapes(data)
     if not models:
         raise ValueError("train needs at least one model")
     if callable(data) != (generators is not None):
@@ -301,7 +311,7 @@ def train(
     key = ""
     if recorded.wanted():
         how = (optimizer, generators, schedule, clip, constrain, probe, probe_every)
-        key = recorded.key(models, train, loss, data, steps, *how, *frozen)
+        key = recorded.key(models, unwrap(train), loss, data, steps, *how, *frozen)
         with torch.no_grad():
             if (found := recorded.find(key)) and recorded.begins(
                 found, probe(models[0]) if probe else {}
@@ -319,7 +329,9 @@ def train(
         """The next batch: of all members, or stacked, one a member."""
         if generators is None:
             return tree_map(lambda t: t.to(device), data)
-        return tree_map(lambda *t: torch.stack(t).to(device), *[data(g) for g in generators])
+        drawn = [data(g) for g in generators]
+        _shapes(drawn)
+        return tree_map(lambda *t: torch.stack(t).to(device), *drawn)
 
     def part(group: _Group) -> Any:
         return batch if generators is None else tree_map(lambda t: t[group.index], batch)

@@ -17,14 +17,21 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.optim import Optimizer
 from torch.overrides import TorchFunctionMode
 
+from attn_notes import allowed
+
 __all__ = ["functional_call", "in_words", "line_of", "of_matrices", "raised", "suited"]
 
 LIBRARIES = {"beartype", "einops", "functorch", "jaxtyping", "opt_einsum", "torch"}
 OURS = ("attn_notes.programs", "attn_notes.training")
 KEEPS = ("track_running_stats", "_power_method")  # what layers have that update their own numbers
 MUTATES = "would mutate a captured Tensor"
+OWN = (
+    "{} updates numbers of its own while it trains, and buffers are read alone here: without, by "
+    "eval() or track_running_stats=False"
+)
 LOST = "It was asked for in a line that could not be found"
 READS = "reads a number, as `.item()`, `int`, `bool` and `if` do"
+NO_NUMBER = "to return|scalar tensor|should be a tuple"
 REASONS = {
     r"\.item\(\)|control flow": READS,
     "boolean indexing|dynamic shape": "has a shape that hangs on numbers",
@@ -33,7 +40,8 @@ REASONS = {
     "them in `data`, with each member's own generator)",
     "Batching rule": "does what torch can do for one alone",
     r"backward\(\)": "calls `backward`, which is done for it",
-    "to return|scalar tensor": "returns something else than one number",
+    "only return Tensors": "returns something else than tensors",
+    NO_NUMBER: "returns something else than one number",
 }
 """What torch says of a loss that it cannot trace for several at once, and what we say."""
 
@@ -75,19 +83,15 @@ def functional_call(model: nn.Module, tensors: Any, inputs: Any) -> Any:
     """
     parts = [(name, part) for name, part in model.named_modules() if part.training]
     kept = [f"`{name}`" for name, part in parts if any(getattr(part, own, 0) for own in KEEPS)]
+    if kept:
+        raise OwnNumbersError(OWN.format(", ".join(kept)))
     try:
-        if kept:
-            raise RuntimeError(MUTATES)
         with sdpa_kernel(SDPBackend.MATH), Stepwise():
             return torch.func.functional_call(model, tensors, inputs)
     except RuntimeError as error:
         if MUTATES not in str(error):
             raise
-        who = ", ".join(kept) or "a layer"
-        raise OwnNumbersError(
-            f"{who} updates numbers of its own while it trains, and buffers are read alone here: "
-            "without, by eval() or track_running_stats=False"
-        ) from error
+        raise OwnNumbersError(OWN.format("a layer")) from error
 
 
 @contextmanager
@@ -97,7 +101,7 @@ def in_words() -> Iterator[None]:
         yield
     except OwnNumbersError as error:
         raise ValueError(f"{error}. {raised(error.__traceback__)}") from error
-    except RuntimeError as error:
+    except (RuntimeError, ValueError) as error:
         why = next((why for said, why in REASONS.items() if re.search(said, str(error))), "")
         if not why:
             raise
@@ -127,14 +131,17 @@ def line_of(frame: FrameType, number: int) -> str | None:
 def suited(optimizer: Callable[..., Optimizer]) -> Callable[..., Optimizer]:
     """The optimiser itself, or where it takes matrices alone `of_matrices`."""
     try:
-        optimizer([torch.zeros(1)])
+        made = optimizer([torch.zeros(1)])
     except ValueError as error:
         if "2D" not in str(error):
             raise
         return of_matrices(optimizer)
+    if not isinstance(made, Optimizer):
+        raise ValueError(f"optimizer must make an optimiser of a list of tensors, not {made!r:.60}")
     return optimizer
 
 
+@allowed.typed
 def of_matrices(optimizer: Callable[..., Optimizer], **settings: Any) -> Callable[..., Optimizer]:
     """An optimiser of matrices alone, Muon, for `train`: whatever else there is goes by AdamW.
 

@@ -8,6 +8,7 @@ from attn_notes import allowed
 __all__ = ["warmup_cosine"]
 
 
+@allowed.typed
 def warmup_cosine(steps: int, warmup: int, last: float = 0.1) -> Callable[[int], float]:
     """Rise linearly over `warmup` steps, then fall along half a cosine to `last` at `steps`.
 
