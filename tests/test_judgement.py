@@ -56,7 +56,7 @@ def test_a_verdict_counts_where_the_numbers_are_right(judged: Judged) -> None:
         assert outcome.share == others
         assert all(f"{each} is right." in outcome.message for each in {*case.numbers} - {name})
         assert judged((0, {**right, name: value * 1.001})).share in (1.0, 0.5)
-        assert judged((0, {**right, name: "much"})).message == "give a number, not str."
+        assert judged((0, {**right, name: "much"})).message == "give a number, not words."
     for given in (..., None, {}, {**right, "verdict": ...}, {"verdict": case.verdict}, "x"):
         assert judged((0, given)).share == 0
 

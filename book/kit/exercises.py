@@ -249,7 +249,8 @@ def number(answer: Any) -> float:
     try:
         return float(value)
     except (TypeError, ValueError) as error:
-        raise WrongError(f"give a number, not {type(value).__name__}.") from error
+        what = "words" if isinstance(value, str) else type(value).__name__
+        raise WrongError(f"give a number, not {what}.") from error
 
 
 def yes_or_no(answer: Any) -> bool:

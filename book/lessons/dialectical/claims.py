@@ -215,7 +215,7 @@ def lesson(recorded: Recorded) -> list[Claim]:
     published, mended = recipe.LESSON
     ends = {kind: recorded.ends[kind] for kind in ("published", "published, masked")}
     found = {
-        "As published, its loss is one that an honest model can have": (
+        "As published, its loss is an honest one": (
             never_below(ends["published"]),
             Mine("every", (published,), ("above", None), low=-statistics.ROUNDING),
         ),

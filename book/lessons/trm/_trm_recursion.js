@@ -87,7 +87,7 @@ export function recursionView({ model, el }) {
     const look = Math.ceil(at / uses);
     const now = cellsOf(writes(), at);
     const wrong = wrongIn(now).filter(Boolean).length;
-    const found = wrong ? `It has ${plural(wrong, "mistake")}.` : "It has no mistake.";
+    const found = wrong ? `Read as a board, it has ${plural(wrong, "mistake")}.` : "Read as a board, it has no mistake.";
     return writes() === "mind"
       ? `Look ${look}, thought ${at % uses} of ${thoughts}. The network reads all three boards and rewrites what is in mind. ${found}`
       : `Look ${look}, answer. The network reads what is in mind and its answer, and rewrites its answer. ${found}`;

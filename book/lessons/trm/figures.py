@@ -100,7 +100,7 @@ def looks(live: Live, recorded: Recorded) -> Picture:
         ):  # right of what a reader guesses and trains
             ax.text(11.4, height, words, color=colour, fontsize=LETTERS, va=where)
         ax.set(ylim=(0, 103), xlim=(0.5, THINK))
-        ax.set_xlabel("looks (upright dots: as many as in training)", fontsize=LETTERS)
+        ax.set_xlabel("looks (dotted: as many as in training)", fontsize=LETTERS)
         ax.set_ylabel("solved, of a hundred", fontsize=LETTERS)
         ax.set_xticks([1, 2, 4, 8, 12, 16])
         ax.tick_params(labelsize=LETTERS)
@@ -199,7 +199,7 @@ def piles(live: Live) -> Picture:
         fig,
         "After one look it doubts; after eight, right and wrong lie apart",
         f"{live.boards:,} fresh puzzles, by the network that this page trained: how many boards it "
-        "is so sure of; blue are right, orange wrong.",
+        "is so sure of; blue are right, orange wrong. Each chart has its own scale.",
         f"Two bar charts of {live.boards:,} boards by how sure the network is. After one look they "
         "are spread from unsure to sure, wrong ones to the left and right ones to the right. After "
         f"eight it is more than half sure of {held.held}, of which {held.held_right} are right.",

@@ -51,7 +51,7 @@ WRONG = {
         (floor("(length - 1) * math.log(letters) / (2 * length) + (length < 2)"), "of one letter"),
         (floor("2 * math.log(3)"), "sum over a sequence"),
         (floor("-math.log(3) / 3"), "which is positive"),
-        (floor('"much"'), "give a number, not str"),
+        (floor('"much"'), "give a number, not words"),
         (floor("1.0"), "it should be 0.3662041, not 1"),
         (floor("None"), "no answer yet"),
         ("def floor(*_):\n    raise RuntimeError('boom')", "stopped with RuntimeError: boom"),

@@ -99,7 +99,7 @@ def of_readings(lesson: Says, proof: Says, teacher: Says) -> None:
     for page in (lesson, teacher):
         page("it takes most beginnings for the end, and is sure of it",
              where=float(spaces[due != PAD].float().mean()) > 0.75)
-    lesson("there it learnt what comes, the space that ends every string", where=float(
+    lesson("what comes there is the space that ends every string", where=float(
         brackets.token_losses(lone, due)[(due != PAD) & at_end].mean()) < 0.1)
     lesson(f"As published each pays {alone.min():.1f} nats or more",
            "it hardly learnt to predict", "one in 160,000", "That is worse than to know nothing",

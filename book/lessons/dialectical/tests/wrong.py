@@ -111,7 +111,7 @@ WRONG: dict[str, list[tuple[str, str]]] = {
     )],
     "floor": [(FLOOR.format(value), symptom) for value, symptom in (
         ("None", "no answer yet"),
-        ("'much'", "give a number, not str"),
+        ("'much'", "give a number, not words"),
         ("first + last", "a mean over predictions"),
         ("2 * first / (2 + 2 * p)", "need not say which"),
         ("(first + last) / 2", "2 + 2p predictions on average, no"),

@@ -81,7 +81,7 @@ WRONG = {
     "beta": returns(
         "best_nudge(c, r)",
         ("return None", "no answer yet"),
-        ("return 'small'", "give a number, not str"),
+        ("return 'small'", "give a number, not words"),
         ("return (r / c) ** (1 / 3)", "both errors are equal"),
         ("return (r / 2 / c) ** 0.5", "the slope of 1 / β"),
         ("return (2 * c / r) ** (1 / 3)", "upside down"),

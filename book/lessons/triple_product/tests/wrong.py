@@ -31,7 +31,7 @@ MEAN = "(sum(p) / len(p) - 1) * math.log(v)"
 WRONG: dict[str, list[Tried]] = {
     "floor": of(
         "floor(v, n, p)",
-        ("'much'", "give a number, not str"),
+        ("'much'", "give a number, not words"),
         ("1.0", "it should be 0.64864, not 1.00000"),
         ("p[0] * math.log(v) / (n - 1)", "count the first token"),
         ("(p[0] - 1) * math.log(v) / n", "12 predictions"),
@@ -65,7 +65,7 @@ WRONG: dict[str, list[Tried]] = {
     "periods": given(
         "weights",
         ("[7, 8]", "give a dictionary"),
-        ("{7: 'half', 8: 0.5}", "give a number, not str"),
+        ("{7: 'half', 8: 0.5}", "give a number, not words"),
         ("{13: 1.0}", "whole numbers from 1 to 12"),
         ("{7.5: 1.0}", "whole numbers from 1 to 12"),
         ("{7: 1.5, 8: -0.5}", "zero or above"),
@@ -109,7 +109,7 @@ WRONG: dict[str, list[Tried]] = {
     ),
     "verdict": given(
         "case = 0\nanswer",
-        ("{'distance': 'ten', 'verdict': 'it counts'}", "give a number, not str"),
+        ("{'distance': 'ten', 'verdict': 'it counts'}", "give a number, not words"),
         ("{'distance': 5, 'verdict': 'it counts'}", "distance is not 5 in these numbers"),
         ("{'distance': 9, 'verdict': 'it counts'}", "one period back, or several"),
         ("{'distance': 0, 'verdict': 'it counts'}", "one distance serves just the periods"),

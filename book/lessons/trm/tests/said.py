@@ -73,15 +73,15 @@ def what_looking_again_brings(lesson: Says, evid: Says, teaching: Says) -> None:
            and max(R.solved(kind).max() for kind in rated) < 0.1)
     alone = of_100(recipe.ONE_STEP, 1)
     apart_solve = of_100(recipe.REREADING, 1)
-    lesson(f"used again within one look, solve {of_100(recipe.SHARING, 1)} where four sets of "
+    lesson(f"used again within a look: {of_100(recipe.SHARING, 1)} where four sets of "
            f"weights solve {apart_solve}", held=[shares])
-    lesson(f"looking again brings {many}, where a network trained for one look stays at {alone}",
+    lesson(f"looking again: {many} where a network trained for one look solves {alone}",
            held=[again])
-    lesson("each step was one look, and a look costs the same in both", where=abs(
+    lesson("each step was one look. And a look costs the same in both", where=abs(
         recipe.operations(recipe.baselines()[DEEP]) / recipe.operations(LIVE) - 1) < 1e-2)
-    lesson(f"(The {percent(first.min(), 0)} to {percent(first.max(), 0)} above were trained for "
-           "eight looks", where=TRAINED == LIVE.settings.steps == 8)
-    lesson(f"It solves {alone} of a hundred",
+    lesson(f"more than the {percent(first.min(), 0)} to {percent(first.max(), 0)} of those that "
+           "were trained for eight", where=TRAINED == LIVE.settings.steps == 8)
+    lesson(f"At that one look it then solves {alone} of a hundred",
            "That look is four uses of two layers, so it is eight layers deep, and so is the larger "
            "network",
            f"It solves {of_100(recipe.SHARING, 1)}, and with only four trainings this may be the",

@@ -54,7 +54,7 @@ WRONG = {
     "average": of(
         "left_of_start(d, n)",
         ("None", NO_ANSWER),
-        ("'all'", "give a number, not str"),
+        ("'all'", "give a number, not words"),
         ("[][n]", "your code stopped with IndexError"),
         ("d * n", "it is a power"),
         ("1 - d**n", "What is left of the start?"),
