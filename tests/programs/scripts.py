@@ -1,4 +1,4 @@
-"""What a reader does on the page of a saved training step, a line each; why stands above some."""
+"""The page of a saved training step; what a reader does there, its transcript says."""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -53,60 +53,4 @@ def page() -> list[Whole]:
         return [Whole(saved(Path(folder))[0].read_text("utf-8"))]
 
 
-SAVED = """
-# to its end, once more to the same, and what was learnt is a file
-press Train
-press Start again
-press Train
-press Download the weights
-# of another seed it starts elsewhere, and of the same where it did; what is frozen stays
-type "3" into #seed
-press Train
-type "4" into #seed
-press Train
-type "3" into #seed
-press Train
-# what cannot be is said, as a text, and nothing is trained until it can
-type "-1" into #seed
-press Train
-type "<img src=x onerror=document.title='run'>" into #seed
-press Train
-type "" into #seed
-type "0" into #rate
-press Train
-type "1e999" into #rate
-type "0.01" into #rate
-type "2.5" into #steps
-press Train
-type "<b>9" into #steps
-type "9" into #steps
-press Train
-# it pauses and goes on; who starts again while it trains has step 0, and what comes late is nothing
-press Start again
-js document.querySelector("#train").click(); document.querySelector("#train").click()
-press Train
-press Start again
-js document.querySelector("#train").click(); document.querySelector("#again").click()
-press Train
-# a loss that is lost is said to be
-type "1e308" into #rate
-press Train
-# a Worker that does not begin is told, in whatever way it does not
-reload
-js hire("there is none")
-press Train
-reload
-js hire("none may be made")
-press Train
-reload
-js hire("it ends at once")
-press Train
-reload
-js hire("it imports nothing")
-press Train
-reload
-js hire("it says nothing")
-press Train
-"""
-
-SCRIPTS = {"saved": (page, SAVED)}
+PAGES = {"saved": page}

@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib import import_module
 from pathlib import Path
 
-from .played import page_of, pages_of
+from .played import page_of
 
 ROOT = Path(__file__).parents[2]
 AGAIN = """<script>
@@ -58,7 +58,7 @@ def main(folder: str, name: str | None = None) -> None:
             server.serve_forever()
     shared = (ROOT / "tests" / folder).is_dir()
     inside = f"tests.{folder}" if shared else f"book.lessons.{folder}.tests"
-    pages = pages_of(import_module(f"{inside}.scripts"))
+    pages = import_module(f"{inside}.scripts").PAGES
     if name in pages:
         print(page_of(*pages[name](), own=""))
     else:

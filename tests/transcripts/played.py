@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -179,12 +178,6 @@ def settled(page: Page, line: str, wrong: Sequence[str]) -> list[list[Any]]:
             return now
         last = now
     raise Trouble(f"{line}: the page does not come to rest")
-
-
-def pages_of(module: ModuleType) -> dict[str, Callable[[], Sequence[Any]]]:
-    """By the name of each transcript of a folder, what stands on its page."""
-    scripts = getattr(module, "SCRIPTS", {})
-    return getattr(module, "PAGES", {}) | {name: page for name, (page, _) in scripts.items()}
 
 
 def script_of(text: Sequence[str]) -> str:

@@ -2,8 +2,8 @@
 
 A lesson's `tests/scripts.py` has `PAGES`: by the name of a transcript, what stands on the page. So
 have `tests/cell` for code cells, answers and the workbench, `tests/widgets` for what all widgets
-share. What is done there, the transcript says, line by line; `SCRIPTS` has page and lines of those
-for which something is computed, `WHOLE` how those begin that are one line with all their parts.
+share. What is done there, the transcript says, line by line; `WHOLE` has how those begin that are
+one line with all their parts.
 CONTRIBUTING says how they are held.
 """
 
@@ -17,7 +17,7 @@ from playwright.sync_api import Browser
 from book.site.dependencies import evidence_stems
 
 from ..pages.held import hold
-from .played import pages_of, script_of, transcript
+from .played import script_of, transcript
 
 ROOT = Path(__file__).parents[2]
 PLACES = (*ROOT.glob("book/lessons/*/tests/scripts.py"), *ROOT.glob("tests/*/scripts.py"))
@@ -25,7 +25,7 @@ MODULES = {
     path.parent: import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
     for path in sorted(PLACES)
 }
-TRANSCRIPTS = [(folder, name) for folder, module in MODULES.items() for name in pages_of(module)]
+TRANSCRIPTS = [(folder, name) for folder, module in MODULES.items() for name in module.PAGES]
 
 
 def told(at: tuple[Path, str]) -> Path:
@@ -36,9 +36,7 @@ def told(at: tuple[Path, str]) -> Path:
 
 def script(at: tuple[Path, str]) -> str:
     """What is done; nothing yet, if a transcript is only begun."""
-    scripts, file = getattr(MODULES[at[0]], "SCRIPTS", {}), told(at)
-    if at[1] in scripts:
-        return str(scripts[at[1]][1])
+    file = told(at)
     return script_of(file.read_text("utf-8").splitlines()) if file.exists() else ""
 
 
@@ -54,7 +52,7 @@ def test_a_widget_does_what_was_read_of_it(
 ) -> None:
     module, name = MODULES[at[0]], at[1]
     whole = getattr(module, "WHOLE", {}).get(name, ())
-    now = list(transcript(browser, pages_of(module)[name](), script(at), whole))
+    now = list(transcript(browser, module.PAGES[name](), script(at), whole))
     if wrong := hold(told(at), now, take):
         pytest.fail("\n".join(wrong), pytrace=False)
 
@@ -72,7 +70,7 @@ def test_a_second_of_its_kind_below_it_is_nothing_to_it(stem: str, browser: Brow
     """What is typed changes what it changes where it is alone."""
     folder = ROOT / "book" / "lessons" / stem / "tests"
     at = next(at for at in TRANSCRIPTS if at[0] == folder and "\ntype " in script(at))
-    shown = pages_of(MODULES[folder])[at[1]]
+    shown = MODULES[folder].PAGES[at[1]]
     before, typed, _ = re.split(r"^(type .*)$", script(at), maxsplit=1, flags=re.MULTILINE)
     unfolded = [line for line in before.splitlines() if line.endswith("summary")]
     pages = ([*shown()], [*shown(), *shown()])
