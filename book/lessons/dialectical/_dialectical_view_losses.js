@@ -361,7 +361,7 @@ export function lossesView({ uid, model, save, network, about }) {
     const mean = means(now);
     ours.value.textContent = mean ? number(mean.model) : "–";
     theirs.value.textContent = mean ? number(mean.best) : "–";
-    unit.textContent = mean ? `nats a character, mean of ${mean.count}` : "nats a character";
+    unit.textContent = mean ? `nats a character, mean of ${mean.count} after the first` : "nats a character";
     verdict.textContent = !fits
       ? ""
       : edit

@@ -79,7 +79,7 @@ def settings(lesson: Says, proof: Says) -> None:
     size = {k: sum(p.numel() for p in evidence.trained(k)[0].parameters()) for k in VARIANTS}
     gated, strict, plain = (size[kind] for kind in ("gated", "strict", "plain"))
     proof(f"A gated sorter has {gated} weights, a strict one {strict}, a plain one {plain}")
-    lesson(f"with the {plain} weights of", f"and with a new part of {gated - plain} more")
+    lesson(f"with {plain} weights, as in", f"and with a new part of {gated - plain} more")
 
 
 def the_gate(lesson: Says, proof: Says) -> None:
