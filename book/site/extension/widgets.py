@@ -138,8 +138,9 @@ def _script(kind: str, content: Any) -> str:
 def _place(view: str, page: str, model: dict[str, Any] | None) -> str:
     stem, module = lesson_of(page) or page.rpartition("/")[2], _module(model)
     heights = _opens(module or stem)
-    if isinstance(heights, dict):  # by which picture it is
-        heights = heights[(model or {"state": {}})["state"].get("picture", next(iter(heights)))]
+    if isinstance(heights, dict):  # by which picture or view it is
+        state = (model or {"state": {}})["state"]
+        heights = heights[state.get("picture", state.get("view", next(iter(heights))))]
     wide, usual, narrow = heights
     # book.css keeps as much free
     style = f"--opens-wide: {wide}rem; --opens: {usual}rem; --opens-narrow: {narrow}rem"
