@@ -21,6 +21,8 @@ STEM = "last_sign"
 LESSON = Path(__file__).parent / "draft" / STEM
 MADE = (".git", ".venv", ".cache", "_build", "__pycache__", ".*_cache", ".hypothesis")
 
+IMPORTS = "from pathlib import Path; from book import build"
+
 pytestmark = pytest.mark.slow
 
 
@@ -79,8 +81,7 @@ def test_it_is_asked_what_the_others_are(house: Path, take: str | None) -> None:
 
 
 def test_it_is_a_page(house: Path) -> None:
-    run(house, "-c", f"from pathlib import Path; from book import build; "
-        f"build.page(Path('.').resolve(), '{STEM}')")  # fmt: skip
+    run(house, "-c", f"{IMPORTS}; build.page(Path('.').resolve(), '{STEM}')")
     folder = house / "_build" / "page" / "_build" / "html" / "book"
     page = (folder / "lessons" / STEM / f"{STEM}.html").read_text("utf-8")
     for shown in ("A table comes to the best of tables", "did not hold", 'data-name="unknown"'):

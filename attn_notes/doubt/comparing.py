@@ -117,9 +117,9 @@ def compare(
     allowed.some(rates=rates)
     for rate in rates:
         allowed.number(rate=rate)
-    for many in (seeds, tuning):
+    for name, many in (("seeds", seeds), ("tuning", tuning)):
         if isinstance(many, int):
-            allowed.whole(seeds=many)
+            allowed.whole(**{name: many})
     fresh = range(seeds) if isinstance(seeds, int) else seeds
     chosen = range(TUNING, TUNING + tuning) if isinstance(tuning, int) else tuning
     allowed.some(seeds=fresh, tuning=chosen)

@@ -11,24 +11,27 @@ addEventListener("message", (event) => event.waitUntil(keep(event.data).catch(()
 
 addEventListener("fetch", (event) => {
   const { method, url } = event.request;
-  if (method === "GET" && url.startsWith(SITE)) event.respondWith(answer(event.request));
+  if (method === "GET" && url.startsWith(SITE)) event.respondWith(answer(event));
 });
 
 /** A file is one, whatever state a link to it opens, and whichever version its address names. */
 const plain = (address) => address.split(/[?#]/)[0];
 
-async function answer(request) {
-  const kept = await caches.open(KEPT);
+async function answer(event) {
+  const url = plain(event.request.url);
   try {
-    const found = await fetch(request);
-    if (found.status === 200 && !found.redirected) await kept.put(plain(request.url), found.clone());
+    const found = await fetch(event.request);
+    if (found.status === 200 && !found.redirected) event.waitUntil(put(url, found.clone()));
     return found;
   } catch (error) {
-    const before = await kept.match(plain(request.url));
+    const before = await (await caches.open(KEPT)).match(url);
     if (before) return before;
     throw error;
   }
 }
+
+/** Beside the answer, which waits for nothing; where nothing more can be kept, it is an answer still. */
+const put = (url, found) => caches.open(KEPT).then((kept) => kept.put(url, found)).catch(() => {});
 
 /** Keep what a page has loaded, and the files of `offline.json` that are everybody's or its lesson's. */
 async function keep([page, ...loaded]) {

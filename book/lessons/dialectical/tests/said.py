@@ -66,7 +66,7 @@ def of_settings(lesson: Says, proof: Says, teacher: Says) -> None:
            f"The other {round(100 * TASK.filler)} go on with *filler*",
            f"| `(` | {opens:.3f} | {-math.log(opens):.2f} |",
            f"| `)` | {closes:.3f} | {-math.log(closes):.2f} |",
-           f"each | {TASK.filler / 3:.3f} | {-math.log(TASK.filler / 3):.2f} |",
+           f"each | {TASK.filler / 3:.4f} | {-math.log(TASK.filler / 3):.2f} |",
            f"A fair coin costs {math.log(2):.2f}",
            f"from the same {COUNT[LIVE.seeds]} [seeds]",
            f"can write {COUNT[len(VOCABULARY)]} signs, padding among them",
