@@ -1,6 +1,7 @@
 """Exercises of judgement: the numbers come first, and a verdict rests on them."""
 
 import math
+import re
 from importlib import import_module
 from typing import Any
 
@@ -88,6 +89,18 @@ def test_an_honest_loss() -> None:
         found = stats.ttest_rel(seen["model"], seen["best predictor"])
         assert solved["difference"] / solved["error"] == pytest.approx(found.statistic, rel=1e-4)
         assert solved["verdict"] == ("it leaks" if found.statistic < -3 else "no leak is shown")
+
+
+def test_a_price() -> None:
+    """All strings written out, each with its chance."""
+    for seen, solved in cases("priced"):
+        letters = int(seen["first sign"].split()[2])
+        x = float(re.findall(r"0\.\d", seen["second sign"])[0])
+        chances = [chance / letters for chance in (x, 1 - x) for _ in range(letters)]
+        assert solved["floor"] == pytest.approx(stats.entropy(chances) / 3)
+        assert solved["second"] == pytest.approx(stats.entropy([x, 1 - x]))
+        below = seen["what the model pays"] < stats.entropy(chances) / 3
+        assert solved["verdict"] == ("it reads ahead" if below else "no leak is shown")
 
 
 def test_a_distance() -> None:

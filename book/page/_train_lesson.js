@@ -50,9 +50,10 @@ const paceOf = ({ speed, steps }) => (speed === "watch" ? Math.max(1, Math.round
  *   plan(seed, choices)  as there, without what follows from recipe and choices; these are in a text, as runs keep them
  *   taught()  whether there is something to train
  *   ready()   what has to be done before that, if a promise
+ *   next()    what is chosen when Train is pressed again after a run; null if only the seed is another
  *   offered() what is chosen at first, and wherever it no longer fits; else null
  */
-export function lessonPanel({ choice, fields, recipe, plan, offered, taught = () => true, ready, ...rest }) {
+export function lessonPanel({ choice, fields, recipe, plan, offered, taught = () => true, ready, next, ...rest }) {
   const boxes = fields.map(({ name, label, options, make = segments, ...field }) => {
     const { title = label, take = (value) => ({ [name]: value }), anew = false, least = 0 } = field;
     const box = make({ uid: rest.uid, name: `train-${name}`, label, onchange });
@@ -92,15 +93,21 @@ export function lessonPanel({ choice, fields, recipe, plan, offered, taught = ()
   }
 
   const settings = boxes.map(({ node }) => node);
-  const panel = trainPanel({ title: "Train one here", ...rest, settings, plan: planned, pace: () => paceOf(choice) });
+  function onward() {
+    const other = next?.() ?? null;
+    if (other) change(other, false);
+    return other !== null;
+  }
+  const own = { settings, plan: planned, pace: () => paceOf(choice), onward };
+  const panel = trainPanel({ title: "Train one here", ...rest, ...own });
 
   /** What there is to train has changed. */
   async function reload() {
     if (ready && taught()) await ready();
     panel.node.hidden = !taught();
     if (panel.node.hidden) return;
-    const next = offered();
-    change(next, next !== null);
+    const first = offered();
+    change(first, first !== null);
     panel.restart();
   }
   return { ...panel, reload };

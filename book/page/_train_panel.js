@@ -122,6 +122,7 @@ function standing({ seeds, done, refused }, runs) {
  *               words; `curve`, the losses to be drawn at that step, where these are not those of the
  *               batches; whatever else is there stays in the history for `series`
  *   series(history)  rows of [x, y] by name, for the figures
+ *   onward()  whether a run that is begun after another is of the same seed, with other choices that this makes
  *   follow(weights, step)   everything else that the widget shows, if there is something
  *   more      what stands above the challenge
  *   first     the first seed
@@ -133,7 +134,7 @@ function standing({ seeds, done, refused }, runs) {
  *               do, as in "sort all 27"; and why the choices do not suit, if they do not
  */
 export function trainPanel({ uid, root, esm, title, settings, plan, judge, follow = () => {}, ...rest }) {
-  const { lesson, guesses, outcome, found, series = () => ({}), pace = () => Infinity } = rest;
+  const { lesson, guesses, outcome, found, series = () => ({}), pace = () => Infinity, onward = () => false } = rest;
   const { challenge, seeds = challenge.seeds, more = [], first: seed0 = 1 } = rest;
   let current = null; // the plan
   let seed = seed0;
@@ -236,7 +237,7 @@ export function trainPanel({ uid, root, esm, title, settings, plan, judge, follo
 
   function begin() {
     if (training.state() === "done") {
-      seed++;
+      if (!onward()) seed++;
       prepare();
     }
     training.run();

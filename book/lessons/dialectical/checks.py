@@ -433,6 +433,56 @@ def hidden(answer: Model, _: Generator) -> Score:
     return Score(said, float(score), half=342.0, best=beginnings() - 1.0)
 
 
+PRICED = [
+    (n, p, apart)
+    for apart in (-0.2, 0.02, -0.05)
+    for p in (0.8, 0.6, 0.9, 0.7)
+    for n in (4, 2, 5, 3, 8)
+]
+"""Letters at the first place, the likelier chance at the second, and what a model pays beyond the
+floor: the cases of `priced`."""
+
+
+@Judged
+def priced(draw: Generator) -> Case:
+    """The floor of a program that writes three signs, and what a loss beside it shows."""
+    n, p, apart = PRICED[draw.initial_seed() * 7 % len(PRICED)]
+    first, second = math.log(n), _entropy([p, 1 - p])
+    floor = (first + second) / 3
+    return Case(
+        {
+            "first sign": f"one of {n} letters, each equally likely",
+            "second sign": f"x with a chance of {p}, else y",
+            "third sign": "the first again",
+            "what the model pays": round(floor + apart, 3),
+        },
+        {"second": second, "floor": floor},
+        "it reads ahead" if apart < 0 else "no leak is shown",
+        {
+            "it reads ahead": "it pays more than the best honest predictor.",
+            "no leak is shown": "over very many strings nobody honest pays less than the floor.",
+            "it is honest": "a loss above the floor does not show that: one may read ahead, and "
+            "still guess badly.",
+        },
+        {
+            "second": (
+                (-math.log(p), "that is the price of x alone. y comes too, and costs more."),
+                (
+                    -(math.log(p) + math.log(1 - p)) / 2,
+                    "x and y do not come equally often: weigh each price by its chance.",
+                ),
+                (second / math.log(2), "that is in bits; a nat uses the natural logarithm."),
+            ),
+            "floor": (
+                (first + second, "that is a whole string's. What is the mean of three signs?"),
+                ((first + second) / 2, "the third sign costs nothing, but it counts."),
+                ((2 * first + second) / 3, "who has read the first sign knows the third."),
+            ),
+        },
+        digits=2,
+    )
+
+
 @Judged
 def honest(draw: Generator) -> Case:
     """What a model and the best predictor pay on the same twelve strings: does it leak?"""

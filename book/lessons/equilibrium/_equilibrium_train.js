@@ -47,6 +47,8 @@ export function settlingTraining({ uid, root, model }) {
     return { step: Object.fromEntries(programs)[choice.way], draws, steps, ...optimizer };
   }
 
+  const untrained = () => ways().filter((way) => !(way in ends));
+
   /** The ends of the ways so far, each with the colour of its curve. */
   function tell() {
     const parts = ways().map((name) =>
@@ -95,9 +97,9 @@ export function settlingTraining({ uid, root, model }) {
     const { end } = history.at(-1);
     ends[choice.way] = end;
     tell();
-    const left = ways().filter((way) => !(way in ends));
+    const left = untrained();
     if (!left.length) return `${worst(ends, ways())} learns least: its loss ends highest.`;
-    return `${choice.way} ends at ${number(end, 3)} nats a character. Now choose ${left.join(" or ")}, and train from the same start.`;
+    return `${choice.way} ends at ${number(end, 3)} nats a character. Train again: ${left[0]} comes next, from the same start.`;
   }
 
   const { seeds, steps: within } = CHALLENGE;
@@ -132,10 +134,11 @@ export function settlingTraining({ uid, root, model }) {
     judge,
     series: (history) => ({ end: [[history.at(-1).step, history.at(-1).end]] }),
     guesses: {
-      question: "Your guess: which of the three learns least, and so ends with the highest loss?",
+      question: "Three ways train here, one after the other. Your guess: which ends with the highest loss?",
       options: Object.keys(TONES).map((way) => [way, way]),
     },
     outcome,
+    next: () => (untrained().length ? { way: untrained()[0] } : null),
     found: () => worst(ends, ways()),
     challenge: {
       text: () => `without BPTT, all ${seeds} seeds end below the dashed line within ${within} steps.`,

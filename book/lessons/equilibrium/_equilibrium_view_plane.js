@@ -3,7 +3,7 @@
 import { add } from "./_model.js";
 import { POWERS, button, follow, html, number, player, slider, svg } from "./_page.js";
 import { along, minus } from "./_equilibrium_credit.js";
-import { SIZE, UNIT, across, below, cut, flow, inside, trace } from "./_equilibrium_drawing.js";
+import { SIZE, UNIT, across, below, cut, inside, trace } from "./_equilibrium_drawing.js";
 import {
   AT_REST,
   EDGE,
@@ -17,7 +17,6 @@ import {
   comparable,
   descend,
   examine,
-  plane,
 } from "./_equilibrium_plane.js";
 import { judge, learnedSo } from "./_equilibrium_plane_words.js";
 import { NAMES_OF } from "./_equilibrium_text.js";
@@ -179,8 +178,7 @@ export function planeView({ uid, model, save, say }) {
     const circles = Array.from({ length: 16 }, (_, i) =>
       disc(target, (UNIT * (i + 1)) / 2, "eq-cost"),
     );
-    const system = plane({ ...setting(), weights: seen.weights });
-    ground.replaceChildren(...circles, svg("path", { class: "eq-flow", d: flow(system.force) }));
+    ground.replaceChildren(...circles);
     const parts = [];
     if (count > 0) {
       for (const name of WAYS.filter((each) => each !== method).concat(method)) {
@@ -345,11 +343,6 @@ export function planeView({ uid, model, save, say }) {
     {},
     html(
       "div",
-      { class: "eq-presets", role: "group", "aria-label": "Weights to try" },
-      ...PRESETS.map((preset) => button(preset.name, () => show(preset))),
-    ),
-    html(
-      "div",
       { class: "eq-columns" },
       html(
         "div",
@@ -377,9 +370,19 @@ export function planeView({ uid, model, save, say }) {
         { class: "eq-right" },
         legend,
         verdict,
-        ...Object.values(sliders).map((each) => each.node),
         html("div", { class: "eq-buttons" }, start, over),
         lesson,
+        html(
+          "details",
+          { class: "eq-more" },
+          html("summary", {}, "Other weights and nudges"),
+          html(
+            "div",
+            { class: "eq-presets", role: "group", "aria-label": "Weights to try" },
+            ...PRESETS.map((preset) => button(preset.name, () => show(preset))),
+          ),
+          ...Object.values(sliders).map((each) => each.node),
+        ),
       ),
     ),
   );

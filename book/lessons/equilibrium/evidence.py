@@ -309,7 +309,7 @@ class Board:
 
 def blackboard() -> Board:
     """The lesson's example: the second number hears the first, and is not heard."""
-    w, x, y = torch.tensor([[0.0, 0], [2, 0]]), torch.tensor([1.0, 0]), torch.tensor([2.0, 1])
+    w, x, y = torch.tensor([[0.0, 0], [2, 0]]), torch.tensor([1.0, 0]), torch.tensor([1.0, 1])
     j = w - torch.eye(2)
     z = torch.linalg.solve(j, -x)
     return Board(w, x, y, z, *(torch.linalg.solve(each, y - z) for each in (j.T, j)))

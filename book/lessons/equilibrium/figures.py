@@ -178,13 +178,13 @@ def idea(board: evidence.Board) -> Picture:
         nudged(axes[1], board)
     return Picture(
         fig,
-        "On this one-way street the naive credit has the wrong sign",
-        "An arrow is where the nudge moves the numbers. It need not lead to the target. A number "
-        "that moves down by 1 has a credit of 1.",
-        "Left, two circles, 1 and 2, with an arrow from the first to the second. They should be 2 "
-        "and 1. True credit, and AEP's: 1 and 1; naive: −1 and −1. Right, a plane: from the state "
-        "at rest at (1, 2) the naive arrow leads to (2, 3), that of AEP to (0, 1). The target is "
-        "at (2, 1).",
+        "On a one-way street the naive way lets the cause go free",
+        "An arrow is how far the nudge moves both numbers. AEP's misses the target. That does no "
+        "harm, since one only reads from it how far each has moved.",
+        "Left, two circles, 1 and 2, with an arrow from the first to the second. They should be 1 "
+        "and 1. True credit, and AEP's: 2 and 1; naive: 0 and 1. Right, a plane: from the state "
+        "at rest at (1, 2) the naive arrow leads to the target at (1, 1), that of AEP to "
+        "(−1, 1).",
     )
 
 
@@ -213,7 +213,7 @@ def heard(ax: Axes, board: evidence.Board) -> None:
 def nudged(ax: Axes, board: evidence.Board) -> None:
     """The plane of both: where they rest, where they should, and which way each nudge leads."""
     x, y = board.rest.tolist()
-    arrows = (("AEP", board.true, "AEP", (-8, 8)), ("naive EP", board.naive, "naive", (-8, 8)))
+    arrows = (("AEP", board.true, "AEP", (-8, 8)), ("naive EP", board.naive, "naive", (40, 0)))
     for kind, credit, words, off in arrows:
         end = (board.rest - credit).tolist()
         ax.annotate(
@@ -228,10 +228,10 @@ def nudged(ax: Axes, board: evidence.Board) -> None:
     ax.annotate("at rest", (x, y), (9, -4), textcoords="offset points", fontsize=10)
     ax.annotate("target", board.target.tolist(), (9, -4), textcoords="offset points",
                 fontsize=10, color=MAUVE)  # fmt: skip
-    ax.set(xlim=(-0.6, 3.2), ylim=(0.5, 3.3), xlabel="the first number",
+    ax.set(xlim=(-1.5, 2.4), ylim=(0.4, 2.6), xlabel="the first number",
            ylabel="the second number", aspect="equal")  # fmt: skip
-    ax.set_xticks([0, 1, 2, 3])
-    ax.set_yticks([1, 2, 3])
+    ax.set_xticks([-1, 0, 1, 2])
+    ax.set_yticks([1, 2])
 
 
 def ends(found: evidence.Training, page: evidence.Page) -> Picture:

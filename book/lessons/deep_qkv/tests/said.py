@@ -176,7 +176,7 @@ def the_loss(lesson: Says, proof: Says) -> None:
     steps = {int(each.median) for each in dull}
     every = all(each.arrived == len(each.arrivals) == len(LIVE.seeds) for each in dull)
     lesson(f"All {SEEDS} learn to sort, and half of them by step {max(steps)}", where=every)
-    lesson("So six need not be", held=repeat)
+    lesson("It need not be that six questions are too many", held=repeat)
     proof("Taking the pull out does not show any help, at either rate", untold=none)
     proof("sorters without the two letters are sooner than those without", held=harm)
     proof("Nor does it do harm to ask for two predictions that repeat a letter", held=repeat)

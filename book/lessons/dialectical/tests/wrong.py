@@ -100,7 +100,7 @@ WRONG: dict[str, list[tuple[str, str]]] = {
     "hide": [(HIDE.format(value), symptom) for value, symptom in (
         ("None", "no answer yet"),
         ("torch.zeros(len(tokens), 4)", "return logits (2401, 4, 7), not"),
-        ("hot * math.nan", "no finite numbers"),
+        ("hot * float('nan')", "no finite numbers"),
         ("hot", "there is nothing to find"),
         ("F.one_hot(tokens[:, [3, 3, 3, 3]], 7).float()",
          "the detector finds it, on `(a)(` beside `(a)b`, where one token is another: a logit "

@@ -88,19 +88,22 @@ def printed(code: str, capsys: pytest.CaptureFixture[str]) -> dict[str, list[flo
 
 
 def test_the_example_does_what_the_lesson_says(capsys: pytest.CaptureFixture[str]) -> None:
-    """Near the credits of the figure, of which a weak push makes about three hundredths less."""
+    """Near the credits of the figure, of which a weak push makes a little less."""
     code, board = CELLS["blackboard"], evidence.blackboard()
     found = printed(code, capsys)
     for name, exact in (("AEP", board.true), ("naive", board.naive)):
-        assert found[name] == pytest.approx(exact.tolist(), rel=0.03)
+        assert found[name] == pytest.approx(exact.tolist(), abs=0.041)
     mutual = printed(code.replace("[[0.0, 0], [2, 0]]", "[[0, 0.5], [0.5, 0]]"), capsys)
     assert mutual["AEP"] == mutual["naive"]
     exec(f"{code}\n{CELLS['part']}", {"torch": torch})
     found = re.findall(r"(?m)^([\d.]+) tensor\(\[(.*?), (.*?)\]\)", capsys.readouterr().out)
     half, fifths, whole = ([float(x) for x in pair] for _, *pair in found)
-    assert half == pytest.approx([-0.5, 0.5], rel=0.03)  # one has the wrong sign
-    assert fifths == pytest.approx([1.5, 1.5], rel=0.07)  # about half too large
-    assert whole == pytest.approx([1, 1], rel=0.03)
+    assert min(half) > 8  # they run off
+    part = board.w - torch.eye(2)
+    part = 0.2 * part + 0.8 * part.T
+    rests = torch.linalg.solve(part, torch.tensor([0.0, -1]))
+    assert fifths == pytest.approx(rests.tolist(), rel=0.07)  # too large, and not as 2 to 1
+    assert whole == pytest.approx([2, 1], abs=0.041)
 
 
 def test_rings_move_as_the_springs_say() -> None:

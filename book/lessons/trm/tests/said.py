@@ -87,8 +87,7 @@ def what_looking_again_brings(lesson: Says, evid: Says, teaching: Says) -> None:
            f"It solves {of_100(recipe.SHARING, 1)}, and with only four trainings this may be the",
            untold=[apart], where=recipe.USES * LIVE.config.layers == 8
            == recipe.baselines()[DEEP].config.layers)
-    lesson(f"and it solves {apart_solve}.", "The fall comes with the third step",
-           held=[shares])
+    lesson(f"and it solves {apart_solve}.", held=[shares])
     lesson(f"our larger network, which solves {once}", untold=[reads])
     lesson("The fall comes where each use gets weights of its own",
            "So in one look it helped to use the same weights again",
@@ -108,7 +107,6 @@ def the_recipe(lesson: Says, evid: Says, teaching: Says) -> None:
            f"eight looks are {TRAINED * recipe.USES * LIVE.config.layers} layers deep",
            where=(LIVE.config.layers, recipe.USES, TRAINED) == (2, 4, 8))
     as_said = (so.seats, so.steps, so.halt_weight, so.exploration) == (64, 8, 0.5, 0.1)
-    lesson("A puzzle stays for eight looks at most", where=as_said)
     taken = [round(recipe.LOOK * seats * steps / 60) for seats, steps in recipe.PAGE.items()]
     lesson("It takes some minutes", where=taken[:2] == [3, 2])
     evid("Picture 64 seats", "that has had its eight steps leaves", "at half weight",
