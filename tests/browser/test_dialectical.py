@@ -476,5 +476,4 @@ CHANGES = [
         below=True,
     ),
     OPEN,
-    Change("`-1e9` in the place of `-math.inf`", "-math.inf", "-1e9", agrees=True, score=1),
 ]

@@ -415,6 +415,6 @@ CHALLENGES = [
 ]
 CHANGES = [
     Change("`0.5` for `0.25`", "0.25", "0.5"),
-    Change("No line with `-torch.inf`", "-torch.inf", ahead=True),
-    Change("No `/ 32**0.5`", " / 32**0.5", ""),
+    Change("without the line with `-torch.inf`", "-torch.inf", ahead=True),
+    Change("without `/ 32**0.5`", " / 32**0.5", ""),
 ]

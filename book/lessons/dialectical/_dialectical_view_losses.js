@@ -343,7 +343,7 @@ export function lossesView({ uid, model, save, network, about }) {
   function drawChange({ edit, tokens }) {
     const at = model.get("place");
     const taken = at >= 0 && at < tokens.length;
-    place.textContent = taken ? `character ${at + 1} becomes` : "take a character";
+    place.textContent = taken ? `character ${at + 1} becomes` : "press a character to change it";
     for (const { character, node: put } of puts) {
       put.disabled = !taken;
       put.setAttribute("aria-pressed", taken && VOCABULARY[tokens[at]] === character);

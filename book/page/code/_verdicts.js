@@ -10,14 +10,12 @@ function ofReading(ahead) {
   const { moved, reader, read, slope, cuts } = ahead;
   if (!readsAhead(ahead)) {
     const where = slope !== null && cuts[0] < cuts[1] ? `, asked at ${cuts[0]} of ${cuts[1]} places` : "";
-    const sloped = slope === null ? ". By its gradient it could not be asked" : `, and none has a slope in one${where}`;
+    const sloped = slope === null ? ". By its gradient it could not be asked" : `, and by its gradient none depends on one${where}`;
     return [`It does not read ahead: no prediction moves when a later token is changed${sloped}.`, "good"];
   }
-  const bySlope = slope > 1e-9 ? `slopes of up to ${slope.toPrecision(2)}` : "no slope";
-  if (!(moved > 1e-6)) return [`It reads ahead: by its gradient, predictions have ${bySlope} in later tokens.`, "bad"];
-  const both = slope === null ? "" : ` Its gradient shows ${bySlope} in later tokens.`;
+  if (!(moved > 1e-6)) return [`It reads ahead: by its gradient, predictions have slopes of up to ${slope.toPrecision(2)} in later tokens.`, "bad"];
   const where = `another token at place ${read + 1} moves what it predicts at place ${reader + 1}`;
-  return [`It reads ahead: ${where}, by up to ${moved.toPrecision(2)}.${both}`, "bad"];
+  return [`It reads ahead: ${where}, by up to ${moved.toPrecision(2)}.`, "bad"];
 }
 
 /**
