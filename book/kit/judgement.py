@@ -74,7 +74,7 @@ class Judged:
 
     def show(self, number: int) -> None:
         """Print them, a line each; of a table a line each, in order."""
-        for name, value in self.seen(number).items():
+        for name, value in sorted(self.seen(number).items()):  # a page's dictionaries have no order
             if isinstance(value, dict):
                 print(name, *(f"{key}: {value[key]:.2f}" for key in sorted(value)), sep="\n  ")
             else:

@@ -161,6 +161,7 @@ def test_learning_takes_steps_of_one_length_against_each_gradient(ask: Asked) ->
 
 def test_a_slider_goes_no_hair_beyond_what_python_takes(ask: Asked) -> None:
     ask.page.get_by_role("tab", name="Two numbers").click()
+    ask.page.locator(".eq-more > summary").click()
     for key, end in (("Home", 0.001), ("End", 3.0)):
         ask.page.get_by_label("Nudge β").press(key)
         found = ask("() => models[0].get('beta')")
@@ -377,6 +378,7 @@ def test_steps_in_the_page_are_torchs(way: str, ask: Asked) -> None:
 def states(widget: Locator) -> Iterator[tuple[str, bool]]:
     """What a reader may come to see, one after another."""
     widget.get_by_role("tab", name="Two numbers").click()
+    widget.locator(".eq-more > summary").click()
     for name in ("Mutual", "Opposed", "One way", "With the limit"):
         widget.get_by_role("button", name=name, exact=True).click()
         yield name, name == "Opposed"
@@ -402,12 +404,13 @@ def states(widget: Locator) -> Iterator[tuple[str, bool]]:
 
 
 def use(widget: Locator) -> None:
+    widget.locator(".eq-more > summary").click()
     widget.get_by_role("button", name="Mutual").click()
 
 
 PLANE = "show=equilibrium&panel=plane"
 SCENES = [Scene("equilibrium", states, {1280: 47, 390: 74}, handles=".eq-hit", asked=PLANE)]
-TOGETHER = [".eq-presets", ".eq-plane", ".eq-legend", ".eq-verdict", "[id$=first]"]
+TOGETHER = [".eq-plane", ".eq-legend", ".eq-verdict", ".eq-lesson-text"]
 SETTLED = {"learning rate": str(2 * recipe.IN_PAGE_RATE), "steps": "150"}
 CHALLENGES = [
     Challenge("all know more", ["AEP"], 3, (0, 0), SETTLED),

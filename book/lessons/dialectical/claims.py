@@ -47,7 +47,9 @@ def near(excess: Tensor) -> Finding:
 def reads_no_future(leaks: Tensor) -> Finding:
     """Whether no logit of any seed moves when later characters are others."""
     most = float(leaks.max()) if not leaks.isnan().any() else float("nan")
-    return Finding(most == 0, "no logit moves" if most == 0 else f"a logit moves by {most:.2g}")
+    return Finding(
+        most == 0, "no prediction moves" if most == 0 else f"a logit moves by {most:.2g}"
+    )
 
 
 def streams_differ(apart: Tensor) -> Finding:

@@ -97,8 +97,8 @@ def one_prediction(found: probes.Credit) -> Picture:
         fig,
         "The naive way gives credit to letters that come later",
         f"What comes after “{read}”? A bar, up or down, is a letter's share of the credit for the "
-        "answer, in a trained model. The largest is the last letter's own. Those before have "
-        f"{before} of it in truth; the naive way gives those after {later}.",
+        "answer, in a trained model. The largest is that of the bold one, which was read last. "
+        f"Those before have {before} of it in truth; the naive way gives {later} to those after.",
         f"Bars over and under the letters {''.join(found.letters)}. For the prediction after the "
         f"{row + 1}th, true credit lies on it and on those before, {before} on these; the naive "
         f"way's lies on it and on those after, {later} on these.",
@@ -179,8 +179,8 @@ def idea(board: evidence.Board) -> Picture:
     return Picture(
         fig,
         "On a one-way street the naive way lets the cause go free",
-        "An arrow is how far the nudge moves both numbers. AEP's misses the target. That does no "
-        "harm, since one only reads from it how far each has moved.",
+        "An arrow is how far the nudge moves both numbers. Where it leads does not matter, for one "
+        "only reads how far each has moved, and naively the first has not moved at all.",
         "Left, two circles, 1 and 2, with an arrow from the first to the second. They should be 1 "
         "and 1. True credit, and AEP's: 2 and 1; naive: 0 and 1. Right, a plane: from the state "
         "at rest at (1, 2) the naive arrow leads to the target at (1, 1), that of AEP to "

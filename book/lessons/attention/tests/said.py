@@ -50,7 +50,7 @@ def the_models_of_the_pictures(lesson: Says) -> None:
     lesson("it reads its answers in training", where=measure.peeked(PEEKS).max() > 0.5)
     tangled = SHOWN.whole(measure.texts()[WORDS.index("bba")]).attention[0, 3:].amax(-1).min()
     lesson(
-        "Head 1 looks for the next letter, head 2 at several places",
+        "Head 1 looks for the next letter, head 2 mostly elsewhere",
         where=measure.found(SHOWN).sum() > 60,
     )
     lesson("`bba` is a tangle", where=tangled < 0.75)

@@ -69,7 +69,7 @@ def of_settings(lesson: Says, proof: Says, teacher: Says) -> None:
            f"each | {TASK.filler / 3:.4f} | {-math.log(TASK.filler / 3):.2f} |",
            f"A fair coin costs {math.log(2):.2f}",
            f"from the same {COUNT[LIVE.seeds]} [seeds]",
-           f"can write {COUNT[len(VOCABULARY)]} signs: two brackets, three letters, a space",
+           f"can write {COUNT[len(VOCABULARY)]} signs: two brackets, a, b, a c that never",
            f"pays {number(NOTHING, 2)}, the logarithm of {COUNT[len(VOCABULARY)]}")
     lesson("a fifteenth of the weights of the author’s", where=round(theirs / ours) == 15)
     proof(f"which of the {words} strings of brackets it is",

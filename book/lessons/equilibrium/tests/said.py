@@ -93,7 +93,7 @@ def of_gradients(lesson: Says, proof: Says, teaching: Says) -> None:
     lesson(looks, held=[PUBLISHED, LIMIT], failed=[MORE])
     lesson("in untrained models more settling made the gradient worse", failed=[MORE], where=away)
     unlike = near and bool(at_few > 0.5)
-    lesson("No number that we tried suits every model", failed=[MORE], where=unlike)
+    lesson("What suits one model need not suit another", failed=[MORE], where=unlike)
     shares, at_15 = evidence.let_through(), list(recipe.GRADIENT_STEPS).index(15)
     never_all = every(shares[:, at_15:] < 0.95, shares[:, at_15 - 1] > 0.99)
     lesson("From 15 steps on the limit never lets all of the extra", where=never_all)
