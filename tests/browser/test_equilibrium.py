@@ -378,7 +378,7 @@ def test_steps_in_the_page_are_torchs(way: str, ask: Asked) -> None:
 def states(widget: Locator) -> Iterator[tuple[str, bool]]:
     """What a reader may come to see, one after another."""
     widget.get_by_role("tab", name="Two numbers").click()
-    widget.locator(".eq-more > summary").click()
+    widget.locator(".eq-more").evaluate("fold => (fold.open = true)")
     for name in ("Mutual", "Opposed", "One way", "With the limit"):
         widget.get_by_role("button", name=name, exact=True).click()
         yield name, name == "Opposed"

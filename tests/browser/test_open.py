@@ -26,7 +26,7 @@ NEAREST = """(link) => {
     return Math.max(box.top - bottom, top - box.bottom, 0);
   };
   const all = [...document.querySelectorAll(".attn-widget")];
-  const knowing = all.filter((widget) => widget.dataset.opens.split(" ").includes(state));
+  const knowing = all.filter((widget) => (widget.dataset.opens ?? "").split(" ").includes(state));
   knowing.sort((one, other) => way(one) - way(other));
   return all.indexOf(knowing[0]);
 }"""

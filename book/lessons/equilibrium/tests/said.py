@@ -73,7 +73,6 @@ def of_gradients(lesson: Says, proof: Says, teaching: Says) -> None:
         where=closer,
     )
     proof("on untrained ones it does not arrive", failed=[MORE])
-    at_few = clipped[RATES.steps.index(FEW)]
 
     at, whole = GRADIENTS.at, GRADIENTS.whole
     away = every(
@@ -92,8 +91,6 @@ def of_gradients(lesson: Says, proof: Says, teaching: Says) -> None:
     looks = f"It looks safe in untrained models, at {FEW} steps"
     lesson(looks, held=[PUBLISHED, LIMIT], failed=[MORE])
     lesson("in untrained models more settling made the gradient worse", failed=[MORE], where=away)
-    unlike = near and bool(at_few > 0.5)
-    lesson("What suits one model need not suit another", failed=[MORE], where=unlike)
     shares, at_15 = evidence.let_through(), list(recipe.GRADIENT_STEPS).index(15)
     never_all = every(shares[:, at_15:] < 0.95, shares[:, at_15 - 1] > 0.99)
     lesson("From 15 steps on the limit never lets all of the extra", where=never_all)
