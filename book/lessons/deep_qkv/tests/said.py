@@ -206,7 +206,7 @@ def gradients(_: Says, proof: Says) -> None:
 
 
 def one_sorter(lesson: Says, proof: Says) -> None:
-    lesson(f"Choose {FOUND.variant}, seed {FOUND.seed}, and type a few words")
+    lesson(f"choose {FOUND.variant}, seed {FOUND.seed}, and type a few words")
     words, blind = [sorting.decode(row) for row in ROWS[:, :3].tolist()], copy.deepcopy(BEST)
     with torch.no_grad():
         blind.position.weight.zero_()
