@@ -94,7 +94,7 @@ def test_an_honest_loss() -> None:
 def test_a_price() -> None:
     """All strings written out, each with its chance."""
     for seen, solved in cases("priced"):
-        letters = int(seen["first sign"].split()[2])
+        letters = int(seen["first sign"].split()[0])
         x = float(re.findall(r"0\.\d", seen["second sign"])[0])
         chances = [chance / letters for chance in (x, 1 - x) for _ in range(letters)]
         assert solved["floor"] == pytest.approx(stats.entropy(chances) / 3)

@@ -451,8 +451,8 @@ def priced(draw: Generator) -> Case:
     floor = (first + second) / 3
     return Case(
         {
-            "first sign": f"one of {n} letters, each equally likely",
-            "second sign": f"x with a chance of {p}, else y",
+            "first sign": f"{n} letters, equally likely",
+            "second sign": f"x (chance {p}) or y",
             "third sign": "the first again",
             "what the model pays": round(floor + apart, 3),
         },
