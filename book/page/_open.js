@@ -72,16 +72,19 @@ function listen() {
       pending = { address: asked.address, link };
       return;
     }
-    if (isOn(asked)) return shut(asked);
-    open(asked);
-    draw();
-    if (!inSight(asked.root)) link.after(wayTo(asked, link));
+    const sentence = standing(link); // a widget above it may be of another height now
+    if (isOn(asked)) shut(asked);
+    else {
+      open(asked);
+      draw();
+      if (!inSight(asked.root)) link.after(wayTo(asked, link));
+    }
+    returnTo(sentence);
   }
 
   /** Go where a state is shown; Back returns to the sentence. */
   function go({ root, address }, link) {
-    const sentence = { nth: allLinks().indexOf(link), top: link.getBoundingClientRect().top, to: address };
-    history.replaceState({ ...history.state, sentence }, "");
+    history.replaceState({ ...history.state, sentence: { ...standing(link), to: address } }, "");
     history.pushState(null, "", address);
     here = address;
     lookAt(root);
@@ -236,7 +239,10 @@ function lookAt(root) {
   if (top < headerHeight() || top > innerHeight / 2) root.scrollIntoView({ behavior: "instant" });
 }
 
-/** Show a sentence where it was on the screen when it was left, its button with the focus. */
+/** Where on the screen a sentence stands, by its button. */
+const standing = (link) => ({ nth: allLinks().indexOf(link), top: link.getBoundingClientRect().top });
+
+/** Show a sentence where it stood on the screen, its button with the focus. */
 function returnTo({ nth, top }) {
   const link = allLinks()[nth];
   link?.focus({ preventScroll: true });

@@ -47,7 +47,8 @@ export function settlingTraining({ uid, root, model }) {
     return { step: Object.fromEntries(programs)[choice.way], draws, steps, ...optimizer };
   }
 
-  const untrained = () => ways().filter((way) => !(way in ends));
+  /** Ways that have no end yet, but for the last, which may have lost its loss. */
+  const untrained = () => ways().filter((way) => way !== choice.way && !(way in ends));
 
   /** The ends of the ways so far, each with the colour of its curve. */
   function tell() {

@@ -235,6 +235,13 @@ def rules(lesson: Says, proof: Says, teaching: Says) -> None:
         f"{math.floor(100 * REACH.near + 0.5)}.",
         f"weighs each match by how far back it is, and gets {100 * REACH.matched:.0f}.",
     )
+    example = "hkfcanmbdgek"  # a match as far back as texts ask for, and nothing else twice
+    with torch.no_grad():
+        next_one = evidence.trained(PAIR, "dot")(
+            torch.tensor([[ord(c) - ord("a") for c in example]])
+        )
+    finds = bool(next_one[0, -1].softmax(-1)[ord("f") - ord("a")] > 0.9)
+    lesson(f"such as `{example}`", "finds the earlier k, and predicts the f", where=finds)
     lesson("The model is better than either. But the rule", held=[either], failed=[both])
     lesson("A rule by hand that counts and matches is right more often", failed=[both])
     four_in_five = 0.8 < REACH.placed < 0.88
