@@ -133,6 +133,26 @@ function orderField({ question: { name, label, items }, give }) {
 
 const FIELDS = { number: numberField, choice: choiceField, order: orderField };
 
+/** Figures between the fields and their score would give the answer away: veiled until something is guessed, or at a
+ * press. Returns what lifts the veil. */
+function veil(el) {
+  const lifts = [];
+  let place = el.closest(".cell")?.nextElementSibling;
+  for (; place && !place.matches("section, :has(.scored)"); place = place.nextElementSibling) {
+    for (const figure of place.querySelectorAll("figure.attn-figure")) {
+      const lift = button("Guess first, or press to see it", () => {
+        figure.inert = false;
+        key.remove();
+      });
+      const key = html("div", { class: "attn-guesses attn-veil" }, lift);
+      figure.inert = true;
+      figure.before(key);
+      lifts.push(() => lift.click());
+    }
+  }
+  return () => lifts.splice(0).forEach((lift) => lift());
+}
+
 function render({ model, el }) {
   const uid = `guess-${Math.random().toString(36).slice(2)}`;
   const lesson = model.get("lesson");
@@ -140,6 +160,7 @@ function render({ model, el }) {
   const fields = model.get("questions").map((question) => FIELDS[question.kind]({ question, uid, give }));
   const names = model.get("questions").flatMap(({ kind, name, items }) => (kind === "order" ? items : [name]));
 
+  const lift = veil(el);
   const refusals = new Map(); // question -> why what stands in its field is no answer
 
   function give(values, refused = "") {
@@ -154,6 +175,7 @@ function render({ model, el }) {
     const { guesses, stays } = yours(lesson);
     for (const field of fields) field.set(guesses);
     const given = names.filter((name) => name in guesses).length;
+    if (given) lift();
     const all = given
       ? `Noted, ${given} of ${names.length}: you meet it again where the result stands. It ${stays()}.`
       : `What you guess meets you again where the result stands. It ${stays()}.`;

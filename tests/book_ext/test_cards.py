@@ -18,6 +18,7 @@ ALL = [path.stem for path in notebook_paths(ROOT) if path.stem == path.parent.na
 def test_every_lesson_has_its_question_and_its_picture(stem: str) -> None:
     card = cards.read(ROOT / lesson_page(stem))
     assert card.stem == stem and card.title and card.question.endswith("?")
+    assert card.time.endswith(" minutes") or stem not in full_stems(ROOT)
     svg = cards.emblem(stem)
     drawn = 'role="img"' in svg and svg.count("<svg") == 1 and len(svg) < 40_000
     assert drawn or (stem not in full_stems(ROOT) and svg == "")
@@ -32,7 +33,7 @@ def test_a_lesson_without_a_question_is_named(tmp_path: Path) -> None:
         return path
 
     card = cards.read(made("# Cats\n\nMany.", question="Why?", needs=["dogs"]))
-    assert card == ("cats", "Cats", "Why?", ("dogs",))
+    assert card == ("cats", "Cats", "Why?", "", ("dogs",))
     with pytest.raises(cards.ExtensionError, match=r"cats\.ipynb has no question"):
         cards.read(made("# Cats"))
     with pytest.raises(cards.ExtensionError, match=r"cats\.ipynb has no title"):
@@ -40,7 +41,7 @@ def test_a_lesson_without_a_question_is_named(tmp_path: Path) -> None:
 
 
 def test_a_card_names_each_lesson_that_is_needed() -> None:
-    row = [cards.Card(stem, stem.title(), "Why?", ()) for stem in ("cats", "dogs", "owls")]
+    row = [cards.Card(stem, stem.title(), "Why?", "", ()) for stem in ("cats", "dogs", "owls")]
     told = cards.entry(row[2]._replace(needs=("cats", "dogs")), row[:2], "", "")
     assert "after no. 1 and 2" in told
     assert "needs no other lesson" in cards.entry(row[2], row[:2], "", "")

@@ -77,7 +77,7 @@ def test_the_last_line_of_an_editor_is_seen_and_what_is_typed_too(page: Page, se
               const scroller = field.parentElement;
               const bar = scroller.offsetHeight - scroller.clientHeight;
               const { bottom } = scroller.getBoundingClientRect();
-              const last = field.closest(".attn-editor").querySelector("div > span:last-child");
+              const last = field.previousSibling.lastChild;
               return [bottom - bar, last.getBoundingClientRect().bottom,
                 field.scrollWidth, field.clientWidth];
             }"""

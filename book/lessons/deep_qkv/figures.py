@@ -177,16 +177,9 @@ def when_sorted(
 
 
 def lesson_race(own: Crowds, live: Live) -> Picture:
-    """The gate, what it is said to beat, and its control."""
-    crowds = {kind: own[kind] for kind in ("plain", "gated", "fixed_gate")}
-    title = "Dividing by three beats the plain sorter as well"
-    return when_sorted(crowds, title, recipe.RATE, live=live)
-
-
-def lesson_loss(own: Crowds, live: Live) -> Picture:
-    """The same, and plain sorters whose loss leaves two letters out."""
+    """The gate, what it is said to beat, its control, and plain sorters that are asked less."""
     crowds = {kind: own[kind] for kind in ("plain", "gated", "fixed_gate", "plain, knowable")}
-    title = "Two letters out of the loss help more than the gate does"
+    title = "Dividing by three helps as well, and to leave two letters out helps more"
     return when_sorted(crowds, title, recipe.RATE, live=live)
 
 

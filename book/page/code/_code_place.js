@@ -22,6 +22,7 @@ const SETTLE = 200; // ms after which what is typed is kept
  *   measured    its data attributes that are of the last run alone
  *   starts, others, below   further buttons, those that start something apart, and what stands below
  *   by()        the engine that runs it, if it is another one than the page's
+ *   printed     what the book's own code prints, which stands there until some code runs
  *   forget()    called whenever the code is another
  *   attempt(code, given)    what Run does; an error of the reader's code is told here
  *
@@ -29,7 +30,7 @@ const SETTLE = 200; // ms after which what is typed is kept
  * puts other code there, which is kept as soon as it is changed, `put(code)` keeps it at once, and `code()` is what stands there.
  */
 export function codePlace({ uid, label, hint, memory, again: words, book, attributes, measured, attempt, ...more }) {
-  const { starts = [], others = [], below = [], forget = () => {}, by = engine } = more;
+  const { starts = [], others = [], below = [], printed = "", forget = () => {}, by = engine } = more;
   const { node: lines, field, number } = codeField({ uid, label, typed, run: () => run() });
   const go = button("Run", () => run());
   const stop = button("Stop", () => by().end("you stopped it"));
@@ -87,6 +88,7 @@ export function codePlace({ uid, label, hint, memory, again: words, book, attrib
     typed();
     stopWaiting();
     clear();
+    if (printed) print(printed);
     node.dataset.code = "idle";
   }
   function clear() {
@@ -152,6 +154,7 @@ export function codePlace({ uid, label, hint, memory, again: words, book, attrib
   number();
   again.disabled = field.value === book();
   tellWhere();
+  if (printed) print(printed);
   return { node, tell, print, number, run, show, put, keepTyped, code: () => field.value };
 }
 

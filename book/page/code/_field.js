@@ -11,21 +11,20 @@ export function codeField({ uid, label, typed, run }) {
     spellcheck: "false",
     autocapitalize: "off",
     autocomplete: "off",
-    wrap: "off",
     "aria-label": label,
     "aria-describedby": `${uid}-hint`,
     oninput: typed,
     onkeydown: pressed,
   });
-  const scroller = html("div", { class: "attn-code-scroller" }, field);
 
-  /** Number the lines, and mark those in which something went wrong. */
+  /** Number the lines, and mark those in which something went wrong. The same text behind the field, which nobody
+   * sees, makes it as large, and keeps each number beside its line where a long one is broken. */
   function number(wrong = []) {
-    const count = field.value.split("\n").length;
-    const marked = (n) => (wrong.includes(n) ? html("span", { class: "attn-wrong" }, `${n}`) : html("span", {}, `${n}`));
-    numbers.replaceChildren(...Array.from({ length: count }, (_, i) => marked(i + 1)));
-    field.rows = count;
-    scroller.dataset.code = field.value;
+    const lines = field.value.split("\n");
+    const numbered = (line, i) =>
+      html("div", { "data-line": line }, html("span", wrong.includes(i + 1) ? { class: "attn-wrong" } : {}, `${i + 1}`));
+    numbers.replaceChildren(...lines.map(numbered));
+    field.rows = lines.length;
   }
   function pressed(event) {
     if (event.key !== "Enter") return;
@@ -40,5 +39,5 @@ export function codeField({ uid, label, typed, run }) {
     // So that it can be taken back, as all that is typed.
     document.execCommand("insertText", false, `\n${indent}${deeper}`);
   }
-  return { node: html("div", { class: "attn-editor" }, numbers, scroller), field, number };
+  return { node: html("div", { class: "attn-editor" }, numbers, field), field, number };
 }

@@ -30,7 +30,8 @@ export function mount(place, _, places) {
   const points = JSON.parse(place.dataset.points); // of all exercises of the lesson that are answered in a page
   const check = document.getElementById(`check-${name}`);
   const score = html("p", { class: "attn-hint" });
-  const book = takePlaceOf(document.getElementById(`answer-${name}`));
+  const answer = document.getElementById(`answer-${name}`);
+  const book = takePlaceOf(answer);
   const uid = `attn-exercise-${lesson}-${name}`;
   const { node, tell, print, number, run, put, code } = codePlace({
     uid,
@@ -43,6 +44,7 @@ export function mount(place, _, places) {
     measured: [],
     others: [button("Save", () => save(lesson, points, places))],
     below: [score],
+    printed: answer.querySelector(".cell_output")?.textContent.trim(), // what is to be judged
     forget: () => {
       node.dataset.passed = false;
       fields.follow();

@@ -36,6 +36,7 @@ class Card(NamedTuple):
     stem: str
     title: str
     question: str
+    time: str
     needs: tuple[str, ...]  # stems of lessons before it
 
 
@@ -72,7 +73,9 @@ def read(path: Path) -> Card:
         missing = "question in its metadata" if title else "title in its first cell"
         raise ExtensionError(f"{path.name} has no {missing}, which the landing page shows")
     needs = tuple(notebook["metadata"].get("needs", ()))
-    return Card(path.stem, title[1].strip(), question, needs)
+    cells = "\n".join("".join(cell["source"]) for cell in notebook["cells"])
+    time = re.search(r"^Time\n: (\w+ minutes)", cells, re.MULTILINE)  # of its card
+    return Card(path.stem, title[1].strip(), question, time[1] if time else "", needs)
 
 
 def emblem(stem: str) -> str:
@@ -90,10 +93,11 @@ def emblem(stem: str) -> str:
 def entry(card: Card, before: list[Card], address: str, picture: str) -> str:
     """A card as an element of the numbered list, after those before it.
 
-    >>> cats = Card("cats", "A & B", "Which?", ())
-    >>> entry(Card("dogs", "D", "Who?", ("cats",)), [cats], "dogs.html", "<svg></svg>")
+    >>> cats = Card("cats", "A & B", "Which?", "", ())
+    >>> dogs = Card("dogs", "D", "Who?", "9 minutes", ("cats",))
+    >>> entry(dogs, [cats], "dogs.html", "<svg></svg>")
     '<li><a href="dogs.html"><svg></svg>\
-<strong>D</strong> <span>Who?</span> <small>after no. 1</small></a></li>'
+<strong>D</strong> <span>Who?</span> <small>9 minutes, after no. 1</small></a></li>'
 
     Raises:
         ExtensionError: it needs what is no lesson before it.
@@ -102,10 +106,11 @@ def entry(card: Card, before: list[Card], address: str, picture: str) -> str:
     if missing := [stem for stem in card.needs if stem not in places]:
         raise ExtensionError(f"{card.stem}.ipynb needs {missing[0]}, which is no lesson before it")
     after = f"after no. {' and '.join(places[stem] for stem in card.needs)}"
+    told = ", ".join(filter(None, (card.time, after if card.needs else "needs no other lesson")))
     return (
         f'<li><a href="{html.escape(address)}">{picture}<strong>{_text(card.title)}</strong> '
         f"<span>{_text(card.question)}</span> "
-        f"<small>{after if card.needs else 'needs no other lesson'}</small></a></li>"
+        f"<small>{told}</small></a></li>"
     )
 
 

@@ -40,12 +40,12 @@ def taught() -> list[Any]:
 
 
 def mine() -> list[Any]:
-    """The lesson's question, the panel, the figures that draw what a reader trains, the score."""
+    """The lesson's question, the panel, the figure that draws what a reader trains, the score."""
     chosen = evidence.recorded("chosen")
     live = evidence.Live({kind: chosen[kind] for kind in claims.LESSON})
     guess = Guess("deep_qkv", (evidence.ORDER,))
-    pictures = (figures.lesson_race(chosen, live), figures.lesson_loss(chosen, live))
-    return [guess, *taught(), *pictures, guess.score(evidence.predicted(live))]
+    picture = figures.lesson_race(chosen, live)
+    return [guess, *taught(), picture, guess.score(evidence.predicted(live))]
 
 
 PAGES = {

@@ -54,7 +54,9 @@ def of_credit(lesson: Says, proof: Says, teaching: Says) -> None:
     grey = "The grey letters come too late to have had a part in the answer"
     lesson("The naive way gives credit to letters that come later", grey, where=later)
     same = every((aep - exact).abs() < 0.01 * exact.max())
-    lesson("One more force mends this", held=[WHOLE, ORDERS], where=same)
+    lesson(
+        "A short unsigned script mends this with one more force", held=[WHOLE, ORDERS], where=same
+    )
     proof("The naive method sends credit to the future", where=later)
     itself = later and CREDIT.shares["naive EP"][1] > 0.5
     teaching("most of its credit goes to the predicting state", failed=[NAIVE], where=itself)
@@ -204,11 +206,10 @@ def of_settings(lesson: Says, proof: Says, teaching: Says) -> None:
     free, nudged = MODEL.relaxation.steps, AEP.relaxation.steps
     lesson(
         f"Each has a state, {MODEL.width} numbers",
-        f"After {free} steps along $F$ it is nearly at rest",
+        f"After {free} steps it is nearly at rest",
         f"The model reads {READS} letters of Shakespeare",
         f"One layer, {READS} letters, {STEPS} steps",
         f"own settings take {free + 2 * nudged} and err",
-        "+ \\operatorname{attend}(z) - " + f"{MODEL.damping:g}z",
     )
     left = f"where the force that is left exceeds {HOLDS.tolerance:g} of the state"
     kinds = len(evidence.trained()[1])

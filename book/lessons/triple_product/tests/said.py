@@ -320,7 +320,7 @@ def loudness(second: Says, proof: Says) -> None:
     proof(f"{own:.2f} are right at a factor of 3", failed=[friend])
     proof(f"with one token at a tenth, {heard:.2f} of the other copies", failed=[whisper])
     minds = loud.at("others", "angle", 3.0) > SOLVED
-    middle = f"Of {COUNT[recipe.RECORDED]} models the middle one then gets {100 * own:.0f} of 100"
+    middle = f"one of {COUNT[recipe.RECORDED]} recorded trainings, {100 * own:.0f} of 100 such"
     second(middle, failed=[friend])
     second("The angle keeps both at three", held=[angle], where=minds)
     second("but at a hundred it loses half of the others", where=abs(drowned - 0.5) < 0.05)
