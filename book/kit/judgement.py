@@ -41,11 +41,15 @@ class Case:
 
     def amiss(self, name: str, value: float) -> str:
         """What is wrong with a number that was computed; nothing where it is right."""
-        right = self.numbers[name]
-        if near(value, right) or (self.digits is not None and value == round(right, self.digits)):
+
+        def means(other: float) -> bool:
+            rounded = self.digits is not None and value == round(other, self.digits)
+            return rounded or near(value, other)
+
+        if means(self.numbers[name]):
             return ""
         for wrong, symptom in self.mistakes.get(name, ()):
-            if near(value, wrong):
+            if means(wrong):
                 return f"{name}: {symptom}"
         return f"{name} is not {value:.4g} in these numbers."
 

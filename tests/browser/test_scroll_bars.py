@@ -77,8 +77,7 @@ def test_the_last_line_of_an_editor_is_seen_and_what_is_typed_too(page: Page, se
               const scroller = field.parentElement;
               const bar = scroller.offsetHeight - scroller.clientHeight;
               const { bottom } = scroller.getBoundingClientRect();
-              const last = field.previousSibling.lastChild;
-              return [bottom - bar, last.getBoundingClientRect().bottom,
+              return [bottom - bar, field.previousSibling.lastChild.getBoundingClientRect().bottom,
                 field.scrollWidth, field.clientWidth];
             }"""
         )

@@ -57,6 +57,7 @@ def guess_something(page: Page) -> dict[str, float]:
             field.get_by_role("radio").first.check()
         else:
             field.get_by_role("button").nth(1).click()
+            page.get_by_role("button", name="This is my order").click()
     found: dict[str, float] = page.evaluate(
         "(lesson) => widget.yours(lesson).guesses",
         page.locator("[data-listens]").first.get_attribute("data-listens"),

@@ -278,10 +278,10 @@ SUSPECTS: list[tuple[Model, bool, str]] = [  # whether it reads ahead, and what 
     *(
         (
             *(_neighbour(thirds), True),
-            f"a model that peeks from {who} position only, at the next, got away. Do you cut "
-            "in every place?",
+            f"a model that peeks from {NEIGHBOURS[thirds]} position only, at the next, got away. "
+            "Do you cut in every place?",
         )
-        for thirds, who in NEIGHBOURS.items()
+        for thirds in (0, 3, 1, 2)  # a page's dictionaries have no order
     ),
     (
         *(_from_length, True),

@@ -48,7 +48,28 @@ PADDING, LATER = "looks at padding, which can stand anywhere", "looks at a later
 ZERO, ROWS = "you leave a score of 0, and the softmax makes e⁰", "its rows"
 
 # fmt: off
+PRICED = """case = 0
+answer = {{"second": {second}, "floor": {floor}, "verdict": {verdict!r}}}"""
+
+
+def priced(second: str = "0.50", floor: str = "0.63", verdict: str = "it reads ahead") -> str:
+    """Four letters, then x with a chance of 0.8 or y, then the first again; it pays 0.429."""
+    return PRICED.format(second=second, floor=floor, verdict=verdict)
+
+
 WRONG: dict[str, list[tuple[str, str]]] = {
+    "price": [
+        ("case, answer = 0, 0.63", "give a dictionary with floor, second, verdict"),
+        (priced("...", "...", "it is honest"), "still open: floor, second"),
+        (priced(second="0.22"), "the price of x alone"),
+        (priced(second="0.92"), "weigh each price by its chance"),
+        (priced(second="0.72"), "that is in bits"),
+        (priced(floor="1.89"), "a whole string's"),
+        (priced(floor="0.94"), "costs nothing, but it counts"),
+        (priced(floor="1.09"), "knows the third"),
+        (priced(verdict="no leak is shown"), "nobody honest pays less than the floor"),
+        (priced(verdict="it is honest"), "may read ahead"),
+    ],
     "mask": [(MASK.format(value), symptom) for value, symptom in (
         ("None", "no answer yet"),
         ("1.0", "return (6, 6), not float"),
