@@ -44,7 +44,7 @@ export function mount(place, _, places) {
     measured: [],
     others: [button("Save", () => save(lesson, points, places))],
     below: [score],
-    printed: answer.querySelector(".cell_output")?.textContent.trim(), // what is to be judged
+    printed: answer.querySelector(".cell_output pre")?.textContent.trim(), // what is to be judged
     forget: () => {
       node.dataset.passed = false;
       fields.follow();
