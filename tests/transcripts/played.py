@@ -171,11 +171,12 @@ def settled(page: Page, line: str, wrong: Sequence[str]) -> list[list[Any]]:
             page.wait_for_timeout(50)
             continue
         page.clock.run_for(1000)
-        now: list[list[Any]] = page.evaluate("seen()")
+        now = page.evaluate("JSON.stringify(seen())")  # a text is here in no time
         if now == last:
             if amiss := page.evaluate("amiss()"):
                 raise Trouble(f"{line}: {'; '.join(amiss)}")
-            return now
+            found: list[list[Any]] = json.loads(now)
+            return found
         last = now
     raise Trouble(f"{line}: the page does not come to rest")
 
