@@ -44,7 +44,6 @@ def cells(chapter: Path, prose: bool = False) -> dict[str, str]:
 
 
 def names(chapter: Path) -> list[str]:
-    """The names of a chapter's exercises, in its order."""
     found = (re.fullmatch(r"exercise-(.+)-answer", name) for name in cells(chapter))
     return [match[1] for match in found if match]
 
@@ -69,7 +68,6 @@ def wrong(stem: str) -> dict[str, list[tuple[str, str]]]:
 
 
 def solution(chapter: Path, name: str) -> str:
-    """The code of an exercise's printed solution."""
     return editions.solution(cells(chapter)[f"exercise-{name}-solution"])
 
 
@@ -116,7 +114,6 @@ def texts(folder: Path) -> Iterator[tuple[str, str]]:
 
 
 def leaks(found: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Where a line of a solution stands, and the line."""
     lines = [line for told in all_telling() for line in told]
     return [(path, line) for path, text in found for line in lines if line in text]
 
@@ -140,7 +137,6 @@ def little_book(folder: Path) -> Path:
 
 
 def contents(folder: Path) -> dict[Path, bytes | None]:
-    """All that is in a folder."""
     return {path: path.read_bytes() if path.is_file() else None for path in folder.rglob("*")}
 
 

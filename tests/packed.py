@@ -33,7 +33,6 @@ def parameters(run: Mapping[str, Any], seed: int) -> dict[str, Tensor]:
 
 
 def assert_holds(run: Mapping[str, Any], models: Sequence[nn.Module]) -> None:
-    """A run holds exactly the numbers of these models, one a seed."""
     assert run["seeds"] == len(models)
     for i, model in enumerate(models):
         found = parameters(run, i)

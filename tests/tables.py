@@ -6,7 +6,6 @@ from typing import Any
 
 
 def rows(table: Any) -> list[list[str]]:
-    """The words in each cell of each row, the header first."""
     lines = re.findall(r"<tr>(.*?)</tr>", table.data, re.S)
     return [
         [words(cell) for cell in re.findall(r"<t[hd].*?>(.*?)</t[hd]>", line, re.S)]

@@ -67,7 +67,6 @@ def test_a_chapter_depends_on_no_other_chapter(chapter: Path) -> None:
 
 @pytest.mark.parametrize("page", EVIDENCE, ids=lambda path: path.stem)
 def test_a_lesson_ends_with_a_link_to_its_evidence(page: Path) -> None:
-    """*Next* does not lead there."""
     lesson = "".join(exercises.cells(ROOT / lesson_page(page.parent.name)).values())
     assert f"]({page.name})" in lesson.rpartition("\n## ")[2]
 

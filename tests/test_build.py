@@ -112,7 +112,6 @@ class InstantRun:
 
 
 def pretend_rendering(monkeypatch):
-    """Rendering copies the sources; returns a list that grows by each."""
     rendered = []
 
     def render(folder, output):
@@ -130,7 +129,6 @@ def project(tmp_path):
 
 @pytest.fixture
 def instant(project, monkeypatch):
-    """The tiny book, executed by pretence."""
     monkeypatch.setattr(execution, "Run", InstantRun)
     execution.execute(project)
     return project
@@ -261,7 +259,6 @@ def test_key_follows_code_tags_pins_versions_and_how_it_runs(project, tmp_path, 
 
 
 def test_what_a_widget_is_made_of_is_part_of_the_key(project):
-    """What stands beside its module, but for pages and what else is read by people."""
     for name in ("_view.js", "view.css", "view.md", "view.yml"):
         before = chapter(project).key
         (project / "book" / "page" / name).write_text("1")
@@ -304,7 +301,6 @@ def test_two_notebooks_of_one_name_are_refused(project):
 
 
 def printed(root, number):
-    """What a code cell printed, which may have come in several parts."""
     cell = build.with_outputs(root, chapter(root)).cells[number]
     return "".join(output.text for output in cell.outputs)
 
@@ -488,8 +484,6 @@ def test_the_longest_chapter_starts_first(project, monkeypatch):
     order = []
 
     class TimedRun(InstantRun):
-        """It takes as long as its chapter's name says."""
-
         def __init__(self, chapter, folder):
             super().__init__(chapter, folder)
             order.append(chapter.path.stem)
@@ -597,7 +591,6 @@ def test_the_folder_of_the_site_is_emptied_but_stays(instant, monkeypatch):
 
 
 def test_a_courses_site_is_told_no_address_and_made_once(instant, tmp_path, monkeypatch):
-    """The notebooks of the repository have solutions."""
     told = []
 
     def render(folder, output, besides):
@@ -862,7 +855,6 @@ def test_serves_the_site_until_interrupted(project):
 
 
 def test_a_browser_that_goes_away_is_no_error(tmp_path, capsys):
-    """Any other error of the server is shown."""
     (tmp_path / "large.bin").write_bytes(bytes(2**24))
     handler = functools.partial(build.Handler, directory=tmp_path)
     for answers, said in ((handler, ""), (lambda *args: 1 / 0, "ZeroDivisionError")):

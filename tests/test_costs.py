@@ -37,7 +37,6 @@ def test_the_page_shows_the_recorded_costs() -> None:
 
 
 def test_what_the_page_says_of_them() -> None:
-    """Every lesson fits into the limit of the hub's settings."""
     runs = [results.load(f"{stem}_runs")["runs"] for stem in lesson_stems(ROOT)]
     assert max(run["trained"]["memory"] for run in runs) < 1.6  # of 2 GB; Jupyter's server needs .1
     config = (ROOT / "hub" / "jupyterhub_config.py").read_text("utf-8")
@@ -80,7 +79,6 @@ def test_the_full_size_is_the_papers_and_trains_at_a_tiny_one(
 
 
 def test_the_record_holds_lessons_and_the_full_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One for which a GPU is too small loses nothing else."""
     gpu, ran = load("gpu"), []
     monkeypatch.setattr(gpu._lessons, "run", lambda stem, **env: ran.append((stem, env)) or {})
     monkeypatch.setattr(gpu, "STEPS", 2)

@@ -46,7 +46,6 @@ def pretend_site(new: Path, old: Path, hints: bool) -> bool:
 
 @pytest.fixture(scope="session")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A course of the whole book, but for its site."""
     folder = tmp_path_factory.mktemp("course") / "seminar"
     chosen = {"seed": SEED, "start": "2027-02-01", "day": "tuesday"}
     course.make(ROOT, folder, chosen, pretend_site)
@@ -60,7 +59,6 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def book(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Whose site is made in no time."""
     monkeypatch.setattr(execution, "execute", lambda root: None)
     monkeypatch.setattr(build, "course_site", lambda root, *given: pretend_site(*given))
     return exercises.little_book(tmp_path)
@@ -225,7 +223,6 @@ def test_the_days_are_those_of_the_week_that_was_chosen(made: Path) -> None:
 
 
 def test_a_course_of_three_weeks_in_another_order_on_other_days(folder: Path) -> None:
-    """What is no lesson is refused before anything is made."""
     folder.mkdir()
     told = "seed: 7\nstart: 2027-02-01\nday: tuesday\ndates: {2: 2027-02-11}\nweeks: [trm, nothing]"
     (folder / "course.yml").write_text(told, "utf-8")
@@ -303,7 +300,6 @@ def test_the_site_for_students_tells_nothing_and_checks_as_the_books_does(tmp_pa
 
 @pytest.mark.long
 def test_the_real_site_tells_nothing(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Rendered once, and not again while nothing has changed."""
     for said in ("Rendering", "Nothing has changed."):
         assert build.main(["course", str(folder), "--seed", "7", "--hints", "no"]) == 0
         assert said in capsys.readouterr().out

@@ -38,8 +38,6 @@ TABLE = (
 
 
 class Lecture(NamedTuple):
-    """A lesson's deck, and what it is made with."""
-
     deck: decks.Deck
     notebook: NotebookNode
     asked: dict[str, questions.Question]
@@ -52,7 +50,6 @@ def questions_of(stem: str, seed: int = decks.SEED) -> dict[str, questions.Quest
 
 @cache
 def lecture(stem: str) -> Lecture:
-    """With a notebook whose cells have shown what they would, in small."""
     deck = decks.read(ROOT, stem)
     notebook = nbformat.read(ROOT / lesson_page(stem), as_version=4)
     for slide in deck.slides:
@@ -86,7 +83,6 @@ def test_a_deck_has_what_a_lecture_needs_in_twelve_to_fifteen_slides(stem: str) 
 
 @every
 def test_its_minutes_are_those_of_the_plan(stem: str) -> None:
-    """Each step of the plan has slides, in the plan's order, and they share its minutes."""
     deck = lecture(stem).deck
     steps = [slide.plan for slide in deck.slides]
     assert steps == sorted(steps) and {*steps} == {*range(1, len(deck.plan) + 1)}

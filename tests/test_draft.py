@@ -28,7 +28,6 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def house(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the project, with one lesson more."""
     root = tmp_path_factory.mktemp("house") / "book"
     shutil.copytree(ROOT, root, ignore=shutil.ignore_patterns(*MADE))
     (ROOT / ".cache").mkdir(exist_ok=True)
@@ -49,12 +48,6 @@ def run(house: Path, *command: str, **more: str) -> str:
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
-
-
-def test_it_is_small() -> None:
-    files = [path for path in LESSON.rglob("*") if path.suffix in (".py", ".ipynb")]
-    lines = [line for path in files for line in path.read_text("utf-8").splitlines()]
-    assert len([line for line in lines if line.strip()]) <= 300
 
 
 def test_what_it_trains_can_be_made_again(house: Path, tmp_path: Path, take: str | None) -> None:

@@ -45,7 +45,6 @@ Said = pytest.CaptureFixture[str]
 
 @pytest.fixture(scope="session")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder in which all editions were unpacked."""
     folder = tmp_path_factory.mktemp("editions")
     for path in editions.editions(ROOT, folder / "made"):
         zipfile.ZipFile(path).extractall(folder)
@@ -127,7 +126,6 @@ def test_plain_markdown_has_no_directive(read: Read) -> None:
 
 
 def test_a_dead_link_in_brackets_goes_with_them() -> None:
-    """Links are looked for from where their page stands."""
     text = "Run it ([how](../i.md)), see [that](i.md), [this](../b.ipynb) (or [w](https://w))."
     there = {Path("b.ipynb"), Path("i.md")}
     found = [editions.without_dead_links(text, Path(of), there.__contains__) for of in ("a", "a/b")]
@@ -162,7 +160,6 @@ class Installed:
 
 @pytest.fixture
 def installed(monkeypatch: Patch, tmp_path: Path) -> Installed:
-    """The working directory is empty."""
     monkeypatch.chdir(tmp_path)
     return Installed(monkeypatch)
 
@@ -191,7 +188,6 @@ def wheels_of(version: str, folder: Path, written: float | None = None) -> list[
 def test_the_first_cell_installs_the_wheel_beside_it(
     folder: str, installed: Installed, tmp_path: Path, monkeypatch: Patch, capsys: Said
 ) -> None:
-    """Unless it is there."""
     (tmp_path / "lessons" / "cats").mkdir(parents=True)
     monkeypatch.chdir(tmp_path / folder)
     for version in (OLD, NEW):  # of two versions beside a notebook the newer
@@ -211,7 +207,6 @@ def test_the_first_cell_installs_the_wheel_beside_it(
 def test_of_two_wheels_of_a_day_the_later_is_installed(
     installed: Installed, tmp_path: Path
 ) -> None:
-    """Whatever their commits are called."""
     for commit in ("g1abcdef", "gfedcba9"):
         later = f"0.2.0+20261201.{commit}"
         (tmp_path / commit).mkdir()
@@ -252,7 +247,6 @@ importlib.metadata.distribution = distribution
 
 @pytest.mark.slow
 def test_pip_installs_what_the_first_cell_asks_for(wheels: list[Path], tmp_path: Path) -> None:
-    """Once: then it is there, wheels or no wheels."""
     version, target = wheels[0].name.split("-")[1], tmp_path / "target"
     beside = [Path(shutil.copy(wheel, tmp_path)) for wheel in wheels]
     settings = {"PIP_TARGET": str(target), "PIP_NO_DEPS": "1", "PIP_NO_INDEX": "1"}

@@ -38,7 +38,6 @@ EXERCISES = [
 
 @check(seconds=0.01)
 def double(answer: Callable[[int], int], draw: Generator) -> str:
-    """A function that doubles."""
     need(answer(2) == 4, "twice two is four.")
     for n in torch.randint(10**6, (2,), generator=draw).tolist():
         need(answer(n) == 2 * n, f"not for {n}.", share=0.25)
@@ -51,7 +50,6 @@ def for_ever(*_: object) -> int:
 
 
 def stubborn(*_: object) -> int:
-    """Catches what it can."""
     while True:
         with contextlib.suppress(Exception):
             for_ever()
@@ -129,7 +127,6 @@ def test_a_slow_machine_costs_nobody_points() -> None:
 
 
 def test_the_processor_is_asked_for_this_thread(monkeypatch: Patch) -> None:
-    """Where it can be."""
     mine = threading.get_ident()
     monkeypatch.setattr(time, "pthread_getcpuclockid", lambda thread: thread, raising=False)
     monkeypatch.setattr(time, "clock_gettime", lambda number: {mine: 0.25}[number], raising=False)
@@ -181,7 +178,6 @@ def test_a_readers_generators_stay_as_they_are(library: str, ends: str, monkeypa
 
 
 def test_of_an_answer_that_draws_the_least_try_counts() -> None:
-    """The global seed says which try it is."""
     for last, share in ((2, 0.25), (1, 0.0)):
         tries: list[int] = []
 
@@ -285,7 +281,6 @@ def test_an_exercise_says_what_it_is(page: Path, name: str) -> None:
 
 
 def test_an_exercise_where_drawing_suggests_itself_says_what_counts() -> None:
-    """Detectors, and what trains or puts puzzles in disguise."""
     said = "draws at random, it is tried three times, and the least counts"
     told = {
         cell

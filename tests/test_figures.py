@@ -250,7 +250,6 @@ def test_every_two_colours_can_be_told_apart(vision: str | None) -> None:
 
 
 def told(picture: figures.Picture) -> list[dict[str, Any]]:
-    """What a figure says of its axes to the page."""
     (axes,) = re.findall(r'data-axes="([^"]*)"', picture.html())
     found: list[dict[str, Any]] = json.loads(html.unescape(axes))
     return found

@@ -21,7 +21,6 @@ STEMS = lesson_stems(ROOT)
 
 @cache
 def cells(stem: str) -> tuple[str, ...]:
-    """The written cells of a lesson's pages."""
     found = [exercises.cells(ROOT / path, prose=True).values() for path in pages_of(ROOT, stem)]
     return tuple(re.sub(r"```.*?```", "", cell, flags=re.S) for page in found for cell in page)
 
@@ -57,7 +56,6 @@ def says(stem: str, word: str) -> bool:
 
 
 def emphasised(stem: str) -> set[str]:
-    """What a chapter emphasises, as it does a word where it defines it."""
     found = set()
     for cell in cells(stem):
         text = re.sub(r"\$\$.*?\$\$|\$[^$]*\$|`[^`]*`", " ", cell, flags=re.S)
@@ -192,13 +190,11 @@ def symbols(math: str) -> set[str]:
 
 
 def written(stem: str, formula: str) -> set[str]:
-    """The symbols of a chapter's formulas, of those that look like this."""
     found = (math for cell in cells(stem) for math in re.findall(formula, cell, re.S))
     return {symbol for math in found for symbol in symbols(math)}
 
 
 def tabulated(stem: str) -> set[str]:
-    """The symbols in the first column of the chapter's table."""
     section = "".join(
         part for part in SYMBOLS if f"](../{lesson_page(stem).relative_to('book')})" in part
     )  # if it has any

@@ -60,8 +60,6 @@ def packed(path: Path, files: dict[str, object]) -> Path:
 
 @pytest.fixture
 def read(tmp_path: Path) -> Callable[..., list[Handed]]:
-    """What was handed in of a zip with these files."""
-
     def call(files: dict[str, object], week: Week = SORTERS) -> list[Handed]:
         return submissions.read(packed(tmp_path / "all.zip", files), week)
 
@@ -72,7 +70,6 @@ Read = Callable[..., list[Handed]]
 
 
 def opened(handed: Handed, week: Week = SORTERS) -> reading.Box:
-    """What is in a student's files."""
     box = reading.Box(week)
     for place in handed.places:
         with contextlib.suppress(KeyError):
@@ -84,7 +81,6 @@ def opened(handed: Handed, week: Week = SORTERS) -> reading.Box:
 
 
 def sources(box: reading.Box, name: str) -> list[str]:
-    """What stands in the cells of an exercise's answer."""
     cells = [cell for sheet in box.sheets for cell in sheet.cells]
     own = [cell for cell in cells if exercise(name) in reading.exercises_of(cell, SORTERS)]
     return [cell.source for cell in own]
@@ -93,7 +89,6 @@ def sources(box: reading.Box, name: str) -> list[str]:
 def graded(
     name: str = "Ada", week: Week = SORTERS, given: Grade = NOTHING, **grades: Grade
 ) -> reports.Graded:
-    """With these grades, and that given for all else."""
     found = {one.name: grades.get(one.name, given) for one in week.exercises}
     points = {name: one.paid(4) for name, one in found.items()}
     return reports.Graded(Student(name, name, "", ""), ("x.ipynb",), found, points, {})
@@ -105,7 +100,6 @@ MINE = "def floor(letters, length):\n    return 1.0"
 
 
 def sheet(change: dict[str, str], week: Week = SORTERS) -> dict[str, Any]:
-    """A week's sheet with other code in some cells."""
     found = homework.sheet(week, "0.2.0")
     for cell in found.cells:
         cell.source = change.get(cell.id, cell.source)
@@ -487,7 +481,6 @@ def test_what_was_handed_out_beside_a_sheet_is_no_answer(read: Read, tmp_path: P
 @pytest.mark.filterwarnings("ignore::sqlalchemy.exc.SAWarning")
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_what_nbgrader_collected_is_handed_back_where_it_looks(tmp_path: Path) -> None:
-    """Its exchange copies what stands there, and names it by the secret beside it."""
     root, week = tmp_path / "seminar", WEEKS[1]
     for each in (WEEKS[0], week):
         there = root / "submitted" / "ada" / each.name
@@ -557,7 +550,6 @@ def test_answers_are_the_same_whatever_their_names_comments_and_types() -> None:
 
 
 def test_an_answer_is_made_of_what_it_needs_and_of_no_other_exercises() -> None:
-    """Two exercises of the week ask for `answer`; a helper may stand anywhere."""
     cells = [
         exercise("floor").setup, "import math\ny = 1\ndef g(): return math.e", "print(y)",
         "def floor(a, b): return g()", "checks.floor(floor)", "answer = 1, 2",
@@ -643,7 +635,6 @@ def points(of: Settings, *lines: dict[str, Any], decided: Any = None) -> dict[st
 
 
 def test_the_best_attempt_counts_or_the_last() -> None:
-    """Of several files and of several hand-ins; what was not begun takes nothing away."""
     part, right = answer(share=0.5), answer()
     lines = (
         line("ada", {"floor": right, "leak": part}),

@@ -75,7 +75,6 @@ def anybodys() -> Iterator[Path]:
 def test_without_a_sandbox_nothing_is_run_and_one_reads_what_to_install(
     seminar: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where there is none on this machine, that is what is tried of it."""
     source = packed(tmp_path / "all.zip", {"ada/x.ipynb": b"{}"})
     kept = tmp_path / "bin"
     kept.mkdir()
@@ -129,7 +128,6 @@ print(found if isinstance(found, list) else [])
 
 @pytest.fixture
 def teacher() -> Iterator[dict[str, object]]:
-    """What belongs to whoever grades: a process, a port, a socket."""
     abstract = f"teachers-{os.getpid()}"
     with (
         subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process,
@@ -172,7 +170,6 @@ def rows_of(there: Path) -> dict[str, dict[str, str]]:
 
 
 def graded(seminar: Path, folder: Path, week: Week, files: dict[str, bytes]) -> tuple[Path, str]:
-    """The folder of a week's results, and its report as text."""
     if not folder.exists():
         shutil.copytree(seminar, folder)
     there = grading.grade(folder, week.number, packed(folder.with_suffix(".zip"), files))

@@ -25,7 +25,6 @@ def read(folder: Path) -> dict[str, str]:
 
 @pytest.fixture
 def made(tmp_path: Path) -> Path:
-    """A folder that the build has written, and nobody has touched."""
     manifest.replace(write(tmp_path / "new", FILES), tmp_path / "made")
     return tmp_path / "made"
 

@@ -26,7 +26,6 @@ def test_the_lock_has_a_hash_and_no_address(package: str) -> None:
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """Another repository with the same lock."""
     (tmp_path / packages.LOCK).mkdir(parents=True)
     for name in ("package.json", "package-lock.json"):
         shutil.copy(ROOT / packages.LOCK / name, tmp_path / packages.LOCK)
@@ -45,7 +44,6 @@ def test_where_it_cannot_be_had_there_is_none_and_a_line_says_why(
 
 
 def test_what_was_taken_is_not_taken_again(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without npm, with that of PyPI."""
     asked: list[list[str]] = []
 
     def installed(command: list[str], **_: object) -> None:

@@ -59,7 +59,6 @@ def hand_in(folder: Path, guess: Any, name: str = "predictions-animals.json", **
 
 
 def drawn(picture: Picture, marker: str) -> list[tuple[float, float]]:
-    """Where the figure has marks of a kind, from left to right."""
     lines = [line for line in picture.fig.axes[0].lines if line.get_marker() == marker]
     return sorted((float(line.get_xdata()[0]), float(line.get_ydata()[0])) for line in lines)
 
@@ -87,7 +86,6 @@ def test_a_class_is_one_figure(tmp_path: Path) -> None:
 
 
 def test_alike_ones_are_a_dot_with_a_number_and_near_ones_lie_side_by_side(tmp_path: Path) -> None:
-    """Sixty whole numbers would lie on a few dots."""
     picture = class_of(tmp_path / "many", *(float(10 * (i % 4)) for i in range(60)))
     assert [x for x, _ in drawn(picture, "o")] == pytest.approx([0, 0.1, 0.2, 0.3])
     assert [text.get_text() for text in picture.fig.axes[0].texts].count("15") == 4

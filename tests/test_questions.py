@@ -33,7 +33,6 @@ def of(stem: str, seed: int = 7) -> list[Question]:
 
 
 def path_of(stem: str) -> Path:
-    """Where the questions of a lesson stand, or those of what is needed before."""
     own = ROOT / "book" / "lessons" / stem / "questions.yml"
     return FOLDER / "needed.yml" if stem == "needed" else own
 
@@ -171,7 +170,6 @@ def test_questions_come_back_whole_from_moodles_format(stem: str) -> None:
 
 
 def told(node: ElementTree.Element | None) -> str:
-    """What a piece of HTML says."""
     assert node is not None
     return " ".join(html.unescape(re.sub("<[^>]+>", "", str(node.text))).split())
 

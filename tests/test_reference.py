@@ -84,11 +84,6 @@ def test_a_page_runs_as_it_stands(
     assert len(found) == blocks and asked >= least
 
 
-def test_what_stands_beside_an_expression_is_asked() -> None:
-    block = "x = 1\nx  # 2\nprint(x)  # says it\nlist(a)  # ['b']; and more\nx  # a ...\n"
-    assert told(block) == [("x", 2), ("list(a)", ["b"]), ("repr(x)[:2]", "a ")]
-
-
 def test_what_a_page_imports_is_what_is_promised() -> None:
     text = (PAGES / "your_own.md").read_text("utf-8")
     imports = [

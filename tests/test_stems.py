@@ -86,7 +86,6 @@ SHARED = {path: text for path, text in written(ROOT).items() if not own(path)}
 
 
 def test_every_chapter_has_its_page_and_its_rooms_and_is_listed() -> None:
-    """In `_toc.yml`, from which all that goes over the chapters takes them."""
     found = {path.name: path for path in (ROOT / "book" / "lessons").glob("[!._]*/")}
     assert found.keys() == {*STEMS, *OWN}
     modules = ("recipe", "measure", "evidence", "claims", "figures", "checks", "widget")

@@ -63,7 +63,6 @@ def test_a_font_whose_file_is_left_out_is_not_asked_for(tmp_path: Path) -> None:
 
 
 def notebook(*cells: tuple[str, str]) -> nbformat.NotebookNode:
-    """A notebook with one widget a cell, from pairs of a tag and a model id."""
     view, kept = (f"application/vnd.jupyter.widget-{what}+json" for what in ("view", "state"))
     one = {"model_module": "anywidget", "state": {"_esm": "", "n": 7}}
     outputs = [
@@ -79,7 +78,6 @@ def notebook(*cells: tuple[str, str]) -> nbformat.NotebookNode:
 
 
 def test_a_page_gets_the_state_of_its_lessons_own_widget_only() -> None:
-    """Fields to be filled in are none."""
     pair, first_widget = notebook(("play", "m1"), ("weights", "m2")), widgets.first_widget
     for tag, model in ((None, "m1"), ("play", "m1"), ("weights", "m2")):
         found, state = first_widget(pair, "deep_qkv", tag)
@@ -244,7 +242,6 @@ def faulty_book(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
 
 @pytest.fixture(scope="session")
 def pages(faulty_book: tuple[Path, str]) -> dict[str, str]:
-    """What its build made, by name."""
     there = faulty_book[0] / "book"
     return {page.stem: page.read_text("utf-8") for page in there.rglob("*.html")}
 

@@ -25,7 +25,6 @@ def link(anchor: str, said: str) -> nodes.reference:
 
 
 def page(*pieces: nodes.Node | str) -> nodes.document:
-    """A section whose title is a word of the glossary, and that has one paragraph."""
     paragraph = nodes.paragraph()
     paragraph += [nodes.Text(piece) if isinstance(piece, str) else piece for piece in pieces]
     section = nodes.section("", nodes.title("", "Seeds"), paragraph)

@@ -57,13 +57,10 @@ SHORT = (Path(__file__).parent / "short.js").read_text("utf-8")
 
 
 class Beside(str):
-    """A part of a page, and the files that it asks for."""
-
     files: dict[str, str | bytes]
 
 
 def hosted(html: str, more: dict[str, str]) -> Beside:
-    """A place where code may be changed, and all that a site has beside it."""
     mpy = {Path(name).name: content for name, content in micropython.files(ROOT).items()}
     found = Beside(f'{html}<script>{SHORT}</script><script defer src="{BESIDE}host.js"></script>')
     found.files = {**engine.files(), **mpy, **more}

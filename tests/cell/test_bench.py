@@ -22,7 +22,6 @@ SIZES = {"vocabulary": 5, "length": 7, "layers": 2}
 
 
 def space(source: str) -> dict[str, Any]:
-    """What some code leaves."""
     found: dict[str, Any] = {"torch": torch, "nn": nn, "F": F}
     exec(source, found)
     return found
@@ -117,7 +116,6 @@ def test_what_is_no_attention_is_refused(source: str, error: type[Exception], wo
 
 @pytest.mark.parametrize("name", TASKS)
 def test_what_a_page_asks_is_what_torch_trains(name: str) -> None:
-    """The same outputs whether the weights are the model's own, or given beside the batch."""
     task, source = TASKS[name], STARTS["ordinary"]
     batch = task.sample(4, Generator().manual_seed(0))
     cell = space(source)
@@ -130,7 +128,6 @@ def test_what_a_page_asks_is_what_torch_trains(name: str) -> None:
 
 @pytest.mark.parametrize("name", TASKS)
 def test_no_honest_loss_is_below_the_best_predictors(name: str) -> None:
-    """On the same sequences the recorded layers that read nothing ahead end above it."""
     recorded = results.load(RECORD)["runs"][name]
     assert {*recorded} == {*STARTS}
     for kind, layer in recorded.items():

@@ -94,8 +94,6 @@ handle.update(Markdown("Done."))
 
 @pytest.fixture
 def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], list[str]]:
-    """What a page of a title and one cell shows."""
-
     def of(code: str) -> list[str]:
         title = new_markdown_cell("# A page\n\nOne. Two\nthree.", id="title")
         cell = new_code_cell(code, id="cell")

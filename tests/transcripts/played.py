@@ -258,7 +258,6 @@ VERBS: dict[str, Callable[..., Any]] = {
 
 
 def do(page: Page, line: str) -> None:
-    """One line of a script."""
     for words, act in VERBS.items():
         if said := re.fullmatch(words, line, re.S):
             try:

@@ -38,7 +38,6 @@ class Counter(anywidget.AnyWidget):
 
 
 def played(browser: Browser, old: str = "", new: str = "", script: str = SCRIPT) -> list[str]:
-    """The transcript of a counter in whose code something is changed."""
     assert old in COUNTER
 
     class Changed(Counter):

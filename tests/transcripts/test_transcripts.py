@@ -29,7 +29,6 @@ TRANSCRIPTS = [(folder, name) for folder, module in MODULES.items() for name in 
 
 
 def told(at: tuple[Path, str]) -> Path:
-    """The text that was read."""
     folder, name = at
     return folder / f"transcript_{name}.txt"
 
@@ -41,7 +40,6 @@ def script(at: tuple[Path, str]) -> str:
 
 
 def named(at: tuple[Path, str]) -> str:
-    """What a script is called: by its lesson, or its folder of tests."""
     folder, name = at
     return f"{(folder.parent if folder.name == 'tests' else folder).name}-{name}"
 

@@ -25,8 +25,6 @@ RATE, STEPS = 0.4, 40
 
 
 class Coin(nn.Module):
-    """How often heads comes up, as a logit."""
-
     def __init__(self, generator: Generator) -> None:
         super().__init__()
         self.side = nn.Parameter(torch.randn(1, generator=generator))
@@ -42,7 +40,6 @@ def loss(model: Any, heads: Tensor) -> Tensor:
 
 @cache
 def lesson() -> dict[str, Any]:
-    """What the page trains with."""
     step = training.step(Coin(Generator()), loss, torch.ones(1))
     return {"step": step.module, "draws": initial.draws(Coin)}
 
@@ -123,7 +120,6 @@ def guess() -> list[Any]:
 
 
 def mine() -> list[Any]:
-    """A panel, and what is drawn and judged of its runs."""
     return [coins(), listening(), str(table(CLAIMS, lesson="coins").data)]
 
 

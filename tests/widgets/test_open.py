@@ -11,7 +11,6 @@ from ..exercises import CHAPTERS, ROOT
 
 
 def names(stem: str) -> set[str]:
-    """The states that links open, in the lesson and in sentences that its chapter computes."""
     chapter = ROOT / "book" / "lessons" / stem
     files = [ROOT / lesson_page(stem), *chapter.glob("*.py")]
     text = "".join(path.read_text("utf-8") for path in files)

@@ -29,7 +29,6 @@ def test_other_masks_pass(answer) -> None:
 
 
 def test_eleven_of_81_disagree_and_each_counts_but_the_one_in_the_text() -> None:
-    """By the model of the pictures."""
     model, texts = evidence.model("mask"), measure.texts()
     shares = model.whole(texts).attention[:, 0, 3:]
     read = [sorting.decode(row) for row in texts.gather(1, shares.argmax(-1)).tolist()]

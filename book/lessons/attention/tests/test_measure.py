@@ -54,7 +54,6 @@ def test_one_that_reads_right_writes_right() -> None:
 
 
 def test_one_that_always_writes_b_is_right_once() -> None:
-    """And a push at it is in vain."""
     model = MadeUp(smallest_left, writes=sorting.VOCABULARY.index("b"))
     assert measure.right(model, MASK) == 1
     assert (measure.written(model, MASK) == 2).all()

@@ -20,7 +20,6 @@ CELLS = exercises.cells(LESSON)
 
 
 def ran(code: str) -> dict[str, Any]:
-    """The names that there are after some code of the lesson, and what its setup imports."""
     scope: dict[str, Any] = {"torch": torch, "F": F, "nn": torch.nn, "Generator": Generator}
     scope |= {"recipe": recipe, "Sorter": Sorter, "Config": Config, "sorting": sorting}
     exec(code, scope)
@@ -62,7 +61,6 @@ def test_the_lessons_loop_is_the_packages(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_the_row_of_small_numbers_by_hand() -> None:
-    """What stands in the table: shares of small numbers, and weights times these or a third."""
     small, weights = torch.tensor([[0.05, 0, -0.05], [0.3, -0.6, 0.9]])
     shares = small.softmax(0)
     for label, row, digits in (
@@ -76,7 +74,6 @@ def test_the_row_of_small_numbers_by_hand() -> None:
 
 
 def test_the_lessons_labels_leave_out_what_nobody_can_know() -> None:
-    """As `sorting.loss` on the other four does."""
     given = "x, y = (sorting.all_sequences()[:, part] for part in (slice(-1), slice(1, None)))\n"
     known = ran(given + CELLS["meet-cell"].partition("for name, labels")[0])["known"]
     model = Sorter(Config("plain"), Generator().manual_seed(0))

@@ -42,7 +42,6 @@ def test_half_of_the_products_is_all() -> None:
 
 
 def test_the_noise_of_one_input() -> None:
-    """The noise is the root of the mean square over the 27 inputs, here taken one by one."""
     model = Sorter(Config("plain"), Generator().manual_seed(3))
     found = pull.pulls(model, {name: p.detach() for name, p in model.named_parameters()})
     six = torch.stack([gradients(model, row[None]) for row in sorting.all_sequences()])

@@ -28,7 +28,6 @@ def seeded(bound: int) -> int:
 
 
 def unseeded() -> Callable[[int], int]:
-    """Draws from a generator of its own, which nobody seeds."""
     own = np.random.default_rng()
     return lambda bound: int(own.integers(bound))
 
@@ -95,7 +94,6 @@ def test_the_floor_by_hand_is_that_of_the_task(p: float) -> None:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_the_detector_of_the_exercise_is_that_of_the_lesson(seed: int) -> None:
-    """For models that read nothing but their own place, all, and one place in one of 40 strings."""
     draw = torch.Generator().manual_seed(seed)
     table = torch.randn(7**4, 4, 7, generator=draw) * (torch.rand(7**4, 1, 1, generator=draw) < 0.1)
     places = 7 ** torch.arange(3, -1, -1)

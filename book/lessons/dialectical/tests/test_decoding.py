@@ -90,7 +90,6 @@ def check(written: decoding.Written, prompt: str, budget: int, stop: bool = True
 def test_whatever_the_model_the_text_is_legal(
     prompt: str, spare: int, how: tuple, temperature: float, draw: int | None, stop: bool
 ) -> None:
-    """Ten models for each request."""
     budget = prompt.count("(") - prompt.count(")") + spare
     for i in range(10):
         generator = None if draw is None else Generator().manual_seed(draw + i)
@@ -166,7 +165,6 @@ def test_cold_sampling_is_greedy() -> None:
 
 
 def test_what_is_no_number_is_the_least_and_a_ban_leaves_a_choice(generator: Generator) -> None:
-    """However loud what is banned, and however cold."""
     model = constant({"a": -50.0}, other=math.nan)
     assert generate(model, "(", 5, generator=generator).text == "(aaaa)"
     nothing = generate(constant({}, other=math.nan), "(", 5).steps[0]
@@ -188,7 +186,6 @@ def test_the_end_is_a_space_outside_of_brackets_and_no_part_of_the_text() -> Non
 
 
 def test_a_real_model_writes_what_its_logits_say(generator: Generator) -> None:
-    """Greedily, step by step, with the whole text read anew each time."""
     model = AttentionOnly(Config(vocabulary=V, layers=2, residual=True), generator)
     written = generate(model, "((", 15, context=17)
     check(written, "((", 15)
@@ -240,7 +237,6 @@ def test_impossible_requests_are_refused(write: Callable, asked: dict, message: 
 def test_what_the_sources_decoder_does_wrong(
     model: decoding.Model, prompt: str, budget: int, text: str, wrong: tuple[str, ...]
 ) -> None:
-    """Each on a model made for it."""
     assert as_published(model, prompt, budget) == text
     assert faults(text, prompt, budget) == wrong
 

@@ -63,7 +63,6 @@ def test_a_finding_follows_its_numbers(finding: Callable, values: list, verdict:
 
 
 def live(published: float = -0.2, mended: float = 0.02) -> Live:
-    """A reader's runs: where one of three seeds ends."""
     numbers = {
         "as published": [published, published, published - 0.1],
         "mask mended": [0.02, mended, 0.01],
@@ -85,7 +84,6 @@ def test_a_title_says_what_is_drawn() -> None:
 
 
 def changed(where: str, *path: Any, to: Any) -> Recorded:
-    """The records with something else in one place of one of them."""
     found = evidence.recorded()
     record = at = deepcopy(getattr(found, where))
     for key in ("runs", *path[:-1]):

@@ -56,7 +56,6 @@ def test_excess_is_put_where_it_belongs(batch: brackets.Batch) -> None:
 
 
 def observed() -> Observed:
-    """Two strings of three tokens, the last of the second PAD, and three steps."""
     tension = torch.tensor([[[0.1, 0.2, 0.3], [0.4, 0.5, 0.6], [0.7, 0.8, 0.9]]] * 2)
     active = [[[1, 1, 1], [0, 1, 1], [0, 0, 1]], [[1, 1, 0], [1, 0, 0], [0, 0, 0]]]
     moved = [[[0, 1, 1], [0, 0, 1], [0, 0, 0]], [[1, 0, 1], [0, 0, 1], [0, 0, 1]]]  # the PAD too
@@ -75,7 +74,6 @@ def test_steps_moves_and_tension_are_means_over_what_moves() -> None:
 
 
 def test_of_nothing_there_is_no_number() -> None:
-    """Nothing saved, all halted, all padding, nothing that varies."""
     every = torch.ones(2, 3, 3).bool()
     still, empty = replace(observed(), active=every), replace(observed(), active=~every)
     values = [measure.share_saved_by_first(still), *measure.tension_by_step(empty).tolist()]

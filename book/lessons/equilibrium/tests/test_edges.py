@@ -28,7 +28,6 @@ Made = dict[str, Any]
 
 
 def made(name: str, part: str, changed: dict[Any, Any]) -> Made:
-    """The record of this name, some values of one of its parts changed."""
     found = RECORDS[name]
     return {name: replace(found, **{part: {**getattr(found, part), **changed}})}
 
@@ -42,7 +41,6 @@ def but_last(values: Tensor, last: float) -> Tensor:
 
 
 def cosine(correction: str, steps: int, value: float, seeds: int = 1) -> Made:
-    """The last seeds' cosine after so many steps."""
     cosines = GRADIENTS.cosines[correction].clone()
     cosines[-seeds:, list(GRADIENTS.steps).index(steps)] = value
     return made("gradients", "cosines", {correction: cosines})
@@ -57,13 +55,11 @@ def falls(one: float = 1.0, both: float = 2.0, factor: float = 0.5) -> Made:
 
 
 def left(*forces: float) -> Made:
-    """What is left of the force, from the quietest embeddings on."""
     pairs = zip(RECORDS["rests"], forces, strict=True)
     return {"rests": [replace(rest, left=force) for rest, force in pairs]}
 
 
 def free(damping: int, off: float) -> Made:
-    """AEP without a governor, so far from BPTT at its end."""
     curves = FREE.curves["AEP", damping].clone()
     curves[-1] = FREE.ends("BPTT", damping) + off
     return made("ungoverned", "curves", {("AEP", damping): curves})

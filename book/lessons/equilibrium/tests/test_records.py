@@ -54,7 +54,6 @@ def test_a_recorded_model_is_what_was_trained() -> None:
 
 @pytest.mark.slow
 def test_a_recorded_gradient_comes_out_again() -> None:
-    """Of the shortest record: seed 0, at the published setting."""
     model, batch = probes.untrained(TEXT).double(), probes.published_batch(TEXT)
     true = measure.attention_gradient(model, batch, Implicit(Relaxation(40, 0.25)))
     found, record = measure.attention_gradient(model, batch, PUBLISHED), evidence.gradients()
@@ -64,7 +63,6 @@ def test_a_recorded_gradient_comes_out_again() -> None:
 
 @pytest.mark.slow
 def test_the_recorded_share_of_the_limit_comes_out_again() -> None:
-    """Of seed 0, at the published steps."""
     model, batch = probes.untrained(TEXT).double(), probes.published_batch(TEXT)
     found = measure.let_through(model, batch, PUBLISHED)
     steps = [step for step in recipe.GRADIENT_STEPS if step <= len(found)]

@@ -117,7 +117,6 @@ SCENE = geometry.resilience()
 
 
 def strangers(**scores: list[float]) -> Resilience:
-    """The scene, with another score of its five strangers."""
     ((name, values),) = scores.items()
     keys = zip(SCENE.strangers, values, strict=True)
     return replace(SCENE, keys=[SCENE.keys[0], *(key._replace(**{name: x}) for key, x in keys)])

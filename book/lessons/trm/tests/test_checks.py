@@ -51,7 +51,6 @@ class Oracle(TRM):
         self.looks = looks
 
     def forward(self, puzzles: Tensor, state: State | None = None) -> Output:
-        """The count of looks is kept in the state."""
         y, z = state or (self.y_init, torch.zeros(len(puzzles), 1, 1))
         done = z[:, 0, 0] + 1
         right = recipe.TASK.solve(puzzles, limit=1)[1]
@@ -68,7 +67,6 @@ def spend(look: Any, puzzles: Tensor, looks: int = 4) -> Tensor:
 
 
 def half(look: Any, puzzles: Tensor) -> Tensor:
-    """All looks spent on half of them."""
     return torch.cat([spend(look, puzzles[:5], 8), puzzles[5:]])
 
 
@@ -103,7 +101,6 @@ def drawn() -> tuple[Tensor, Tensor]:
 def test_the_budget(
     answer: Any, needs: int, said: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of ten puzzles, always the same: to draw them takes the most time."""
     ten = drawn()
     monkeypatch.setattr(checks, "PUZZLES", len(ten[0]))
     monkeypatch.setattr(type(checks.TASK), "sample", lambda *_, **__: ten)

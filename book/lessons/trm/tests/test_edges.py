@@ -23,7 +23,6 @@ MIND = ("legible", "mind", 2)
 
 
 def changed(value: Any, *path: Any) -> Recorded:
-    """The records with this value at one place, or at that of each seed."""
     found = deepcopy(R)
     places: list[Any] = [vars(found)]
     for step in path[:-1]:
@@ -85,7 +84,6 @@ def test_with_twice_the_seeds_most_is_told_and_a_correction_takes_one_back() -> 
 
 
 def live(right: Tensor, halt: Tensor) -> Live:
-    """A run whose answers are the same after each look."""
     seen = (x.expand(recipe.THINK, -1) for x in (right, right.float(), halt))
     return Live(Solving(*seen))
 

@@ -66,7 +66,6 @@ def test_the_lessons_step_is_the_packages() -> None:
 
 
 def test_the_lessons_loop_uses_one_layer_again_and_again() -> None:
-    """Eight times by hand, with an eighth of the weights of a stack."""
     found = {"torch": torch, "nn": torch.nn}
     exec(CELLS["meet-cell"], found)
     layer, x = found["layer"].eval(), torch.randn(1, 36, 64, generator=Generator().manual_seed(2))

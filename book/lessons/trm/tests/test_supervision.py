@@ -42,7 +42,6 @@ def weights(model: TRM) -> Tensor:
 
 
 def stablemax(*logits: float, target: int) -> tuple[float, Tensor]:
-    """Its loss and the gradient."""
     x = torch.tensor([logits], dtype=torch.float64, requires_grad=True)
     loss = supervision.stablemax_cross_entropy(x, torch.tensor([target])).sum()
     return loss.item(), *torch.autograd.grad(loss, x)

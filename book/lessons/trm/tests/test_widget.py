@@ -20,7 +20,6 @@ SMALL = Config(
 
 
 def numbers(config: Config = SMALL) -> dict[str, torch.Tensor]:
-    """Those of two models, each one of half precision."""
     models = [TRM(config, Generator().manual_seed(i)).half().float() for i in range(2)]
     states = [model.state_dict() for model in models]
     return {name: torch.stack([state[name] for state in states]) for name in states[0]}

@@ -15,7 +15,6 @@ CELLS = exercises.cells(exercises.ROOT / lesson_page("your_model"))
 
 
 def scope() -> dict:
-    """What the lesson defines, trained nothing."""
     found: dict = {}
     for name in ("setup", "loss", "model", "train-planted"):
         tree = ast.parse(python_code(CELLS[name]))
@@ -26,7 +25,6 @@ def scope() -> dict:
 
 
 def test_each_function_is_right_when_alone() -> None:
-    """Labels moved once, by the one or by the other, are the next letters."""
     of = scope()
     x = of["texts"](0)[:2]
     (moved,) = {int(a - b) % 26 for a, b in zip(of["collate"](x)[0, :-1], x[0, :-1], strict=True)}
