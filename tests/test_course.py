@@ -8,7 +8,6 @@ import shutil
 import subprocess
 import tempfile
 import zipfile
-from collections.abc import Callable
 from datetime import date
 from pathlib import Path
 
@@ -35,8 +34,6 @@ STUDENTS = Path("students") / "week-1-tiny"
 PRIVATE = Path("private") / STUDENTS.name
 PARTS = ["Floor", "Control", "Rate", "Seeds", "Verdict"]
 
-Call = Callable[..., str]
-
 
 def pretend_site(new: Path, old: Path, hints: bool) -> bool:
     new.mkdir(parents=True)
@@ -45,7 +42,7 @@ def pretend_site(new: Path, old: Path, hints: bool) -> bool:
 
 
 @pytest.fixture(scope="session")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def made(tmp_path_factory):
     folder = tmp_path_factory.mktemp("course") / "seminar"
     chosen = {"seed": SEED, "start": "2027-02-01", "day": "tuesday"}
     course.make(ROOT, folder, chosen, pretend_site)
@@ -53,19 +50,19 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path):
     return tmp_path / "seminar"
 
 
 @pytest.fixture
-def book(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def book(tmp_path, monkeypatch):
     monkeypatch.setattr(execution, "execute", lambda root: None)
     monkeypatch.setattr(build, "course_site", lambda root, *given: pretend_site(*given))
     return exercises.little_book(tmp_path)
 
 
 @pytest.fixture
-def make(book: Path, folder: Path, capsys: pytest.CaptureFixture[str]) -> Call:
+def make(book, folder, capsys):
     """Make the little book's course, with these options; what was said, of an error too."""
 
     def call(*options: str, fails: bool = False, into: Path | None = folder) -> str:
@@ -80,8 +77,8 @@ def make(book: Path, folder: Path, capsys: pytest.CaptureFixture[str]) -> Call:
 
 
 def test_nothing_is_lost_and_what_was_mended_is_taken_over_where_nobody_has_worked(
-    make: Call, book: Path, folder: Path, tmp_path: Path
-) -> None:
+    make, book, folder, tmp_path
+):
     assert make("--seed", "7").count("new  ") == len(manifest.parts(manifest.written(folder)))
     before = exercises.contents(folder)
     assert make() == "Nothing has changed.\n" and exercises.contents(folder) == before
@@ -115,8 +112,8 @@ def test_nothing_is_lost_and_what_was_mended_is_taken_over_where_nobody_has_work
 
 @pytest.mark.parametrize("parts", range(1, 5))
 def test_a_call_that_is_cut_short_leaves_nothing_that_looks_like_a_persons(
-    parts: int, make: Call, book: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    parts, make, book, folder, monkeypatch
+):
     move, moved = shutil.move, []
 
     def full(source: Path, target: Path) -> None:
@@ -139,7 +136,7 @@ def test_a_call_that_is_cut_short_leaves_nothing_that_looks_like_a_persons(
 # What is chosen
 
 
-def test_what_was_chosen_stands_in_a_teachers_file(make: Call, book: Path, folder: Path) -> None:
+def test_what_was_chosen_stands_in_a_teachers_file(make, book, folder):
     before = exercises.contents(book)  # a folder of something else is not touched
     assert "no course: name a folder of its own" in make(into=book, fails=True)
     assert exercises.contents(book) == before
@@ -185,7 +182,7 @@ def test_what_was_chosen_stands_in_a_teachers_file(make: Call, book: Path, folde
         *(("", ""), ("- 1", ""), ("day: monday", ""), ("seed: [", "")),  # no course's
     ],
 )
-def test_a_setting_that_cannot_be_is_named(text: str, symptom: str, tmp_path: Path) -> None:
+def test_a_setting_that_cannot_be_is_named(text, symptom, tmp_path):
     assert course.settings(tmp_path, {}).seed != course.settings(tmp_path, {}).seed  # another each
     if symptom:
         with pytest.raises(BookError, match=symptom):
@@ -195,7 +192,7 @@ def test_a_setting_that_cannot_be_is_named(text: str, symptom: str, tmp_path: Pa
         course.settings(tmp_path, {})
 
 
-def test_make_passes_on_what_was_chosen() -> None:
+def test_make_passes_on_what_was_chosen():
     for given, said in {
         "course COURSE='my course' SEED=7 START=2027-02-01 DAY=friday HINTS=no": (
             'course "my course" --seed 7 --start 2027-02-01 --day friday --hints no'
@@ -209,7 +206,7 @@ def test_make_passes_on_what_was_chosen() -> None:
         assert f"build.py {said}\n" in done.stdout
 
 
-def test_the_days_are_those_of_the_week_that_was_chosen(made: Path) -> None:
+def test_the_days_are_those_of_the_week_that_was_chosen(made):
     calendar = icalendar.Calendar.from_ical((made / "students/calendar.ics").read_bytes())
     found = {str(event["summary"]): event["dtstart"].dt for event in calendar.walk("VEVENT")}
     sessions = [day for title, day in found.items() if title.startswith("Week")]
@@ -222,7 +219,7 @@ def test_the_days_are_those_of_the_week_that_was_chosen(made: Path) -> None:
     assert "Tuesday, 2 February 2027. Homework due on Tuesday, 9 February 2027." in start
 
 
-def test_a_course_of_three_weeks_in_another_order_on_other_days(folder: Path) -> None:
+def test_a_course_of_three_weeks_in_another_order_on_other_days(folder):
     folder.mkdir()
     told = "seed: 7\nstart: 2027-02-01\nday: tuesday\ndates: {2: 2027-02-11}\nweeks: [trm, nothing]"
     (folder / "course.yml").write_text(told, "utf-8")
@@ -248,7 +245,7 @@ def test_a_course_of_three_weeks_in_another_order_on_other_days(folder: Path) ->
 # What students get
 
 
-def test_no_line_of_a_solution_is_in_what_students_get(made: Path, tmp_path: Path) -> None:
+def test_no_line_of_a_solution_is_in_what_students_get(made, tmp_path):
     """Neither in folders nor in zips. The package beside has some lines for itself, none whole."""
     shutil.copytree(made / "students", tmp_path / "students")
     telling = {line for lines in SOLUTIONS for line in lines}
@@ -265,7 +262,7 @@ def test_no_line_of_a_solution_is_in_what_students_get(made: Path, tmp_path: Pat
     assert told and all(line.startswith(('"', 'answer = {"')) for line in telling - told)
 
 
-def test_the_site_for_students_tells_nothing_and_checks_as_the_books_does(tmp_path: Path) -> None:
+def test_the_site_for_students_tells_nothing_and_checks_as_the_books_does(tmp_path):
     paths = (ROOT / "_toc.yml", *build.visible_files(ROOT))
     sources = {path.relative_to(ROOT).as_posix(): path.read_bytes() for path in paths}
 
@@ -299,7 +296,7 @@ def test_the_site_for_students_tells_nothing_and_checks_as_the_books_does(tmp_pa
 
 
 @pytest.mark.long
-def test_the_real_site_tells_nothing(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_real_site_tells_nothing(folder, capsys):
     for said in ("Rendering", "Nothing has changed."):
         assert build.main(["course", str(folder), "--seed", "7", "--hints", "no"]) == 0
         assert said in capsys.readouterr().out
@@ -316,7 +313,7 @@ def test_the_real_site_tells_nothing(folder: Path, capsys: pytest.CaptureFixture
     assert "teaching" not in index and "pull-request" not in index
 
 
-def test_a_week_has_a_name_that_sorts_and_a_sheet_that_says_what_it_is(made: Path) -> None:
+def test_a_week_has_a_name_that_sorts_and_a_sheet_that_says_what_it_is(made):
     start = (made / "students/index.html").read_text("utf-8")
     for week in WEEKS:
         there = made / "students" / week.name
@@ -337,7 +334,7 @@ def test_a_week_has_a_name_that_sorts_and_a_sheet_that_says_what_it_is(made: Pat
         assert mine == [(one.stub, False) for one in week.exercises]
 
 
-def test_no_link_of_a_weeks_notebooks_is_dead(made: Path) -> None:
+def test_no_link_of_a_weeks_notebooks_is_dead(made):
     for path in (made / "students").glob("week-*/*.ipynb"):
         texts = [c.source for c in nbformat.read(path, as_version=4).cells if "outputs" not in c]
         for _, target in course.LINK.findall("\n".join(texts)):
@@ -349,7 +346,7 @@ def test_no_link_of_a_weeks_notebooks_is_dead(made: Path) -> None:
     assert linking.source == "[a](week.ipynb#c), d"
 
 
-def test_a_zip_is_the_same_as_long_as_its_folder_is(made: Path) -> None:
+def test_a_zip_is_the_same_as_long_as_its_folder_is(made):
     for week in WEEKS:
         path = made / "students" / f"{week.name}.zip"
         with zipfile.ZipFile(path) as archive:
@@ -361,7 +358,7 @@ def test_a_zip_is_the_same_as_long_as_its_folder_is(made: Path) -> None:
 # What is for teachers, and for a project
 
 
-def test_questions_are_where_no_student_looks(made: Path) -> None:
+def test_questions_are_where_no_student_looks(made):
     students, private = made / "students", made / "private"
     for name in ("questions-moodle.xml", "questions-canvas.zip", "self-test.html"):
         assert len(list(private.glob(f"week-*/{name}"))) == len(WEEKS)
@@ -374,7 +371,7 @@ def test_questions_are_where_no_student_looks(made: Path) -> None:
     assert course.NEEDED in start and "Before the course" in (students / course.NEEDED).read_text()
 
 
-def test_every_page_for_teachers_is_in_the_private_folder_without_a_dead_link(made: Path) -> None:
+def test_every_page_for_teachers_is_in_the_private_folder_without_a_dead_link(made):
     """Pages of the site are those of the book: that these are made, the build says."""
     there = made / "private" / "teaching"
     names = {path.stem for path in TEACHING.glob("*.md")}
@@ -401,7 +398,7 @@ def test_every_page_for_teachers_is_in_the_private_folder_without_a_dead_link(ma
     assert "Do not write, complete or correct" in text  # AGENTS.md, as it is included
 
 
-def test_a_project_has_the_parts_of_its_rubric_and_of_a_report(made: Path) -> None:
+def test_a_project_has_the_parts_of_its_rubric_and_of_a_report(made):
     notebook = nbformat.read(made / "students/project/audit-a-claim.ipynb", as_version=4)
     nbformat.validate(notebook)
     heads = re.findall(r"^## (.+)", "\n".join(cell.source for cell in notebook.cells), re.M)
@@ -414,7 +411,7 @@ def test_a_project_has_the_parts_of_its_rubric_and_of_a_report(made: Path) -> No
 
 @pytest.mark.long
 @pytest.mark.slow
-def test_a_project_runs_as_it_is_given_and_finds_nothing() -> None:
+def test_a_project_runs_as_it_is_given_and_finds_nothing():
     """At fewer steps and seeds: the new part changes nothing, and that is what it says."""
     scope: dict[str, object] = {}
     for cell in papers.template(TEACHING / "audit.md").cells:

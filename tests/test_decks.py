@@ -20,7 +20,6 @@ from book.site.dependencies import BookError, evidence_stems, lesson_page, stems
 
 from . import exercises
 
-Patch = pytest.MonkeyPatch
 ROOT = Path(__file__).parents[1]
 STEMS = stems_with(ROOT, "deck.yml")
 every = pytest.mark.parametrize("stem", STEMS)
@@ -67,7 +66,7 @@ def sections_of(stem: str) -> list[BeautifulSoup]:
 
 
 @every
-def test_a_deck_has_what_a_lecture_needs_in_twelve_to_fifteen_slides(stem: str) -> None:
+def test_a_deck_has_what_a_lecture_needs_in_twelve_to_fifteen_slides(stem):
     """The first asks for a guess; what is the matter, and where, the hall finds on those after."""
     deck = lecture(stem).deck
     assert 12 <= len(deck.slides) <= 15
@@ -82,7 +81,7 @@ def test_a_deck_has_what_a_lecture_needs_in_twelve_to_fifteen_slides(stem: str) 
 
 
 @every
-def test_its_minutes_are_those_of_the_plan(stem: str) -> None:
+def test_its_minutes_are_those_of_the_plan(stem):
     deck = lecture(stem).deck
     steps = [slide.plan for slide in deck.slides]
     assert steps == sorted(steps) and {*steps} == {*range(1, len(deck.plan) + 1)}
@@ -97,7 +96,7 @@ def test_its_minutes_are_those_of_the_plan(stem: str) -> None:
 
 
 @every
-def test_what_it_shows_is_in_the_lesson(stem: str) -> None:
+def test_what_it_shows_is_in_the_lesson(stem):
     """Each cell, line, question and widget that a deck names is there, or making it fails."""
     (deck, _, asked), made = lecture(stem), sections_of(stem)
     assert [each.section["class"] for each in made] == [[f"kind-{s.kind}"] for s in deck.slides]
@@ -124,7 +123,7 @@ def test_what_it_shows_is_in_the_lesson(stem: str) -> None:
 
 
 @every
-def test_no_line_of_a_solution_is_in_it_and_no_key_on_its_handout(stem: str) -> None:
+def test_no_line_of_a_solution_is_in_it_and_no_key_on_its_handout(stem):
     handout = exercises.shown(deck_pages.handout(*lecture(stem), "1.0"))
     pages = {"deck": exercises.shown("\n".join(map(str, sections_of(stem)))), "handout": handout}
     assert all("points" in page for page in pages.values())
@@ -134,7 +133,7 @@ def test_no_line_of_a_solution_is_in_it_and_no_key_on_its_handout(stem: str) -> 
     assert told and not [text for text in told if text in handout]
 
 
-def test_polls_are_those_of_a_courses_seed() -> None:
+def test_polls_are_those_of_a_courses_seed():
     deck = lecture(STEMS[0]).deck
     polls = [f"{deck.stem}-{slide.content}" for slide in deck.slides if slide.kind == "poll"]
     seeds = [questions_of(deck.stem, seed) for seed in range(8)]
@@ -142,7 +141,7 @@ def test_polls_are_those_of_a_courses_seed() -> None:
     assert len(orders) > 1
 
 
-def test_notes_quote_one_entry_of_the_teaching_page_and_answer_wrong_options() -> None:
+def test_notes_quote_one_entry_of_the_teaching_page_and_answer_wrong_options():
     slide = decks.Slide("A", 1, "board", "x", {"stumble": "Why"})
     deck = decks.Deck("one", "One", (slide,), (decks.Step(5, "Go"),), {"“Why not?”": "So."})
     assert decks.notes(deck, 0, {}) == ["**Minutes 0 to 5.** Go", "*“Why not?”* So."]
@@ -158,7 +157,7 @@ def test_notes_quote_one_entry_of_the_teaching_page_and_answer_wrong_options() -
     assert said[1:] == [decks.LINK.sub(r"\1", text) for text in wrong]
 
 
-def test_a_slides_state_has_what_its_widget_needs_and_no_more() -> None:
+def test_a_slides_state_has_what_its_widget_needs_and_no_more():
     here, there = (
         {"beside": {"file": f"{way}/cats-1.js"}} for way in ("../_static", "../parts/widgets")
     )
@@ -172,7 +171,7 @@ def test_a_slides_state_has_what_its_widget_needs_and_no_more() -> None:
         deck_pages.widgets(place, "dogs", "Dogs")
 
 
-def test_what_is_wrong_with_an_entry_is_said(tmp_path: Path) -> None:
+def test_what_is_wrong_with_an_entry_is_said(tmp_path):
     there = tmp_path / decks.LESSONS / "one"
     there.mkdir(parents=True)
     (there / "teaching.md").write_text("| 90 | All of it | here |\n", "utf-8")
@@ -195,9 +194,7 @@ def test_what_is_wrong_with_an_entry_is_said(tmp_path: Path) -> None:
             call()
 
 
-def test_a_deck_that_is_the_same_is_not_printed_again(
-    tmp_path: Path, monkeypatch: Patch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_deck_that_is_the_same_is_not_printed_again(tmp_path, monkeypatch, capsys):
     """And where there is no browser it says what to install."""
     old, new = tmp_path / "old", tmp_path / "new"
     for folder in (old, new):
@@ -212,7 +209,7 @@ def test_a_deck_that_is_the_same_is_not_printed_again(
     assert (new / "one.pdf").read_text("utf-8") == "printed"
 
 
-def test_without_revealjs_there_are_no_slides(tmp_path: Path, monkeypatch: Patch) -> None:
+def test_without_revealjs_there_are_no_slides(tmp_path, monkeypatch):
     def refused(root: Path, package: str) -> Path:
         raise OSError("getaddrinfo ENOTFOUND")
 

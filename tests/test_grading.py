@@ -59,14 +59,11 @@ def packed(path: Path, files: dict[str, object]) -> Path:
 
 
 @pytest.fixture
-def read(tmp_path: Path) -> Callable[..., list[Handed]]:
+def read(tmp_path):
     def call(files: dict[str, object], week: Week = SORTERS) -> list[Handed]:
         return submissions.read(packed(tmp_path / "all.zip", files), week)
 
     return call
-
-
-Read = Callable[..., list[Handed]]
 
 
 def opened(handed: Handed, week: Week = SORTERS) -> reading.Box:
@@ -124,7 +121,7 @@ LAYOUTS = {
 }
 
 
-def test_every_layout_is_read(read: Read, tmp_path: Path) -> None:
+def test_every_layout_is_read(read, tmp_path):
     book = sheet({"floor": MINE})
     for name, student in LAYOUTS.items():
         (found,) = read({name: book, "__MACOSX/._x.ipynb": b"", ".DS": b""})
@@ -140,7 +137,7 @@ def test_every_layout_is_read(read: Read, tmp_path: Path) -> None:
     assert told == [("ada", [MINE])] * 2
 
 
-def test_files_of_one_student_are_all_read_and_what_is_odd_is_told(read: Read) -> None:
+def test_files_of_one_student_are_all_read_and_what_is_odd_is_told(read):
     """What a page saves has the names that `test_what_was_reached_can_be_saved` sees."""
     other = WEEKS[1]
     saved = [{"name": "floor", "of": 2, "points": 2, "answer": MINE}]
@@ -303,7 +300,7 @@ NAMES_OF = {  # what it is called → which student's it is, as a folder is call
 }
 
 
-def test_an_odd_file_costs_one_row_and_the_row_says_why(tmp_path: Path) -> None:
+def test_an_odd_file_costs_one_row_and_the_row_says_why(tmp_path):
     """Also in a folder, with links and folders that are called as notebooks."""
     files = {f"{name}/{name}": content for name, (content, _) in ODD.items()}
     files |= {f"{name}/{name}": content for name, content in READ.items()}
@@ -348,9 +345,7 @@ def test_an_odd_file_costs_one_row_and_the_row_says_why(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("at", HEADS)
-def test_a_file_that_the_zip_of_the_class_itself_cannot_give_costs_one_row(
-    at: tuple[int, bytes], tmp_path: Path
-) -> None:
+def test_a_file_that_the_zip_of_the_class_itself_cannot_give_costs_one_row(at, tmp_path):
     """The first of three, whose heads are changed in the zip that the platform made."""
     source = packed(tmp_path / "all.zip", {f"{n}/x.ipynb": BOOK for n in ("ada", "eve", "zoe")})
     content = bytearray(source.read_bytes())
@@ -360,9 +355,7 @@ def test_a_file_that_the_zip_of_the_class_itself_cannot_give_costs_one_row(
     assert f"x.ipynb {HEADS[at]}" in ada.notes[0] and [one.notes for one in others] == [[], []]
 
 
-def test_the_files_of_one_student_have_limits_together(
-    read: Read, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_files_of_one_student_have_limits_together(read, tmp_path, monkeypatch):
     inner = packed(tmp_path / "in.zip", {f"{i}.ipynb": BOOK for i in range(9)}).read_bytes()
     monkeypatch.setattr(reading, "ROOM", len(inner) + 3 * len(BOOK))
     monkeypatch.setattr(reading, "MOST", 5)
@@ -372,7 +365,7 @@ def test_the_files_of_one_student_have_limits_together(
 
 
 @pytest.mark.parametrize("names", [("Mu\u0308ller", "M\xfcller"), ("M\xfcller", "M\xfcller")])
-def test_a_name_of_two_spellings_is_one_person(names: tuple[str, str], tmp_path: Path) -> None:
+def test_a_name_of_two_spellings_is_one_person(names, tmp_path):
     """A zip of some systems says nowhere that its names are in UTF-8."""
     source = tmp_path / "all.zip"
     paths = [f"{name}/{i}.ipynb".encode() for i, name in enumerate(names)]
@@ -423,9 +416,7 @@ def mutated(draw: st.DrawFn) -> bytes:
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 )
 @hypothesis.given(odd=mutated(), name=st.text(min_size=1, max_size=30))
-def test_whatever_one_hands_in_others_keep_their_points(
-    odd: bytes, name: str, tmp_path: Path
-) -> None:
+def test_whatever_one_hands_in_others_keep_their_points(odd, name, tmp_path):
     files = {"ada/x.ipynb": BOOK, f"eve{name}/{name}": odd, "zoe/x.ipynb": BOOK}
     handed_in = submissions.read(packed(tmp_path / "all.zip", files), SORTERS)
     boxes = {one.student.key: opened(one) for one in handed_in}
@@ -447,7 +438,7 @@ def test_whatever_one_hands_in_others_keep_their_points(
         ("lovelaceada_LATE_47_link.html", "lovelaceada_47_11_x.ipynb"),
     ],
 )  # fmt: skip
-def test_what_was_typed_into_a_platform_is_its_students(typed: str, file: str, read: Read) -> None:
+def test_what_was_typed_into_a_platform_is_its_students(typed, file, read):
     page = b"<title>T</title><p>see <a href='https://x.org/a'>mine</a> &amp; yours</p>"
     (other,) = read({file: BOOK})
     for files in ({typed: page}, {typed: page, file: BOOK}, {file: BOOK, typed: page}):
@@ -458,7 +449,7 @@ def test_what_was_typed_into_a_platform_is_its_students(typed: str, file: str, r
         assert found.student == other.student and bool(box.sheets) == (file in files)
 
 
-def test_what_was_handed_out_beside_a_sheet_is_no_answer(read: Read, tmp_path: Path) -> None:
+def test_what_was_handed_out_beside_a_sheet_is_no_answer(read, tmp_path):
     """A whole folder, as nbgrader collects it: a lesson has cells of names like an exercise's."""
     wheel = packed(tmp_path / "x.whl", {"attn_notes/__init__.py": b""}).read_bytes()
     for week in WEEKS:
@@ -480,7 +471,7 @@ def test_what_was_handed_out_beside_a_sheet_is_no_answer(read: Read, tmp_path: P
 # Its exchange leaves a file to the garbage, its gradebook a warning of its own making.
 @pytest.mark.filterwarnings("ignore::sqlalchemy.exc.SAWarning")
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_what_nbgrader_collected_is_handed_back_where_it_looks(tmp_path: Path) -> None:
+def test_what_nbgrader_collected_is_handed_back_where_it_looks(tmp_path):
     root, week = tmp_path / "seminar", WEEKS[1]
     for each in (WEEKS[0], week):
         there = root / "submitted" / "ada" / each.name
@@ -522,7 +513,7 @@ def test_what_nbgrader_collected_is_handed_back_where_it_looks(tmp_path: Path) -
     assert page.read_text("utf-8") == "a teacher's"
 
 
-def test_nothing_handed_in_or_a_broken_zip_is_a_sentence(read: Read, tmp_path: Path) -> None:
+def test_nothing_handed_in_or_a_broken_zip_is_a_sentence(read, tmp_path):
     cut = packed(tmp_path / "cut.zip", {"ada/x.ipynb": BOOK})
     cut.write_bytes(cut.read_bytes()[:-30])
     for call, said in (
@@ -537,7 +528,7 @@ def test_nothing_handed_in_or_a_broken_zip_is_a_sentence(read: Read, tmp_path: P
 # What stands in an answer
 
 
-def test_answers_are_the_same_whatever_their_names_comments_and_types() -> None:
+def test_answers_are_the_same_whatever_their_names_comments_and_types():
     mine = exercise("leak").solution
     other = re.sub(r"\baltered\b", "b", re.sub(r"\blargest\b", "a", mine))
     other = other.replace("(model, tokens)", "(f, x: torch.Tensor) -> float")
@@ -549,7 +540,7 @@ def test_answers_are_the_same_whatever_their_names_comments_and_types() -> None:
     assert answers.print_of("def f(decay, steps):\n    return decay**steps") == ""  # too short
 
 
-def test_an_answer_is_made_of_what_it_needs_and_of_no_other_exercises() -> None:
+def test_an_answer_is_made_of_what_it_needs_and_of_no_other_exercises():
     cells = [
         exercise("floor").setup, "import math\ny = 1\ndef g(): return math.e", "print(y)",
         "def floor(a, b): return g()", "checks.floor(floor)", "answer = 1, 2",
@@ -572,7 +563,7 @@ def test_an_answer_is_made_of_what_it_needs_and_of_no_other_exercises() -> None:
         ("rank", "# mine\n{}", ""),  # too short to be held
     ],
 )  # fmt: skip
-def test_what_comes_ready_is_held(name: str, source: str, said: str) -> None:
+def test_what_comes_ready_is_held(name, source, said):
     one = exercise(name)
     made = judge.made_of(one, SORTERS, [source.replace("{}", one.solution)], set())
     assert judge.held(one, made) == said
@@ -582,7 +573,7 @@ def test_what_comes_ready_is_held(name: str, source: str, said: str) -> None:
         )
 
 
-def test_a_symptom_has_no_path_and_one_line() -> None:
+def test_a_symptom_has_no_path_and_one_line():
     stopped = "your code stopped with OSError: {} and {}"
     for said, plain in (
         (stopped.format("/root/x/y.py", "C:\\a\\b.py\nTraceback"), stopped.format("…", "…")),
@@ -592,7 +583,7 @@ def test_a_symptom_has_no_path_and_one_line() -> None:
         assert judge.said_plainly(said) == plain
 
 
-def test_a_course_has_a_case_of_its_own_and_its_setups_are_imports() -> None:
+def test_a_course_has_a_case_of_its_own_and_its_setups_are_imports():
     """By no name that students have is there a right answer."""
     for week in WEEKS:
         book = homework.week(ROOT, week.stem, week.number)
@@ -634,7 +625,7 @@ def points(of: Settings, *lines: dict[str, Any], decided: Any = None) -> dict[st
     return {one.student.key: {**one.points, "all": reports.total(one)} for one in rows}
 
 
-def test_the_best_attempt_counts_or_the_last() -> None:
+def test_the_best_attempt_counts_or_the_last():
     part, right = answer(share=0.5), answer()
     lines = (
         line("ada", {"floor": right, "leak": part}),
@@ -652,7 +643,7 @@ def test_the_best_attempt_counts_or_the_last() -> None:
         assert points(OF, line("ada", {"floor": one}, {"floor": other}))["ada"]["floor"] == worth
 
 
-def test_what_is_held_or_unsure_is_to_be_decided_and_what_is_odd_to_be_looked_at() -> None:
+def test_what_is_held_or_unsure_is_to_be_decided_and_what_is_odd_to_be_looked_at():
     unsure = answer(share=0.0, symptom="No.", unsure="the notebook says “Right”")
     lines = [
         line("Ada_1", {"floor": unsure}),
@@ -678,7 +669,7 @@ def test_what_is_held_or_unsure_is_to_be_decided_and_what_is_odd_to_be_looked_at
     assert "Your teacher will look at this answer" in reports.feedback(SORTERS, rows[0])
 
 
-def test_a_group_gets_what_one_of_it_hands_in_and_is_not_told_to_be_alike() -> None:
+def test_a_group_gets_what_one_of_it_hands_in_and_is_not_told_to_be_alike():
     of = OF._replace(groups={"One": ["Ada", "2"]})
     ada, cy = (line(key, {"leak": answer(mark="m")}) for key in ("Ada_1", "Cy_3"))
     found = points(of, ada, line("Bob_2", {"floor": answer()}), cy)
@@ -702,9 +693,7 @@ def test_a_group_gets_what_one_of_it_hands_in_and_is_not_told_to_be_alike() -> N
         ("", "", {}, 1.0),
     ],
 )  # fmt: skip
-def test_a_day_that_is_begun_costs_what_the_course_says(
-    when: str, receipt: str, more: dict[str, Any], stays: float
-) -> None:
+def test_a_day_that_is_begun_costs_what_the_course_says(when, receipt, more, stays):
     of = OF._replace(zone="Europe/Berlin", penalty=0.1, **more)
     told = line("Ada_7", {"floor": answer()}, when=when)
     told["row"]["receipt"] = {"timestamp.txt": receipt} if receipt else {}
@@ -713,7 +702,7 @@ def test_a_day_that_is_begun_costs_what_the_course_says(
     assert ("handed in late" in reports.feedback(SORTERS, one)) == (stays < 1)
 
 
-def test_a_platform_that_says_late_and_not_when_costs_a_day() -> None:
+def test_a_platform_that_says_late_and_not_when_costs_a_day():
     told = line("Ada_7", {"floor": answer()}, late=True)
     for of, stays in ((OF._replace(penalty=0.5), 0.5), (OF, 1.0)):
         assert deadlines.late(told["student"], SORTERS, of, told).stays == stays
@@ -735,9 +724,7 @@ DECIDED = {  # rows → what is said of them
 
 @pytest.mark.parametrize("how", ["utf-8", "utf-8-sig", "cp1252", "utf-16"])
 @pytest.mark.parametrize("mark", [",", ";", "\t"])
-def test_decisions_are_read_as_spreadsheets_save_them_and_wrong_rows_are_said(
-    mark: str, how: str, tmp_path: Path
-) -> None:
+def test_decisions_are_read_as_spreadsheets_save_them_and_wrong_rows_are_said(mark, how, tmp_path):
     """With a semicolon, and a comma in numbers, by Excel in much of Europe."""
     decided = "1,5" if mark != "," else "1.5"
     rows = ["Student|Exercise | points", f"Mu\u0308ller|leak|{decided}", *DECIDED]
@@ -756,7 +743,7 @@ def test_decisions_are_read_as_spreadsheets_save_them_and_wrong_rows_are_said(
     assert "line 4" in page.split("<h2>Points")[0] or start
 
 
-def test_a_student_is_meant_by_a_number_that_stays_and_by_a_name_that_is_one_persons() -> None:
+def test_a_student_is_meant_by_a_number_that_stays_and_by_a_name_that_is_one_persons():
     """Names change: the platform's number does not."""
     key = "Ada King_12_assignsubmission_file_"
     ada, two = Student(key, "Ada King", "12", "moodle"), Student("b", "Bo", "13", "moodle")
@@ -766,7 +753,7 @@ def test_a_student_is_meant_by_a_number_that_stays_and_by_a_name_that_is_one_per
     assert len(grading.meant("Bo", all_)) == 2 and grading.meant("Participant 1", all_) == []
 
 
-def test_what_is_kept_is_of_its_checks_and_not_of_a_sentence(tmp_path: Path) -> None:
+def test_what_is_kept_is_of_its_checks_and_not_of_a_sentence(tmp_path):
     there = tmp_path / "book/lessons/deep_qkv"
     there.mkdir(parents=True)
     marks = []
@@ -819,9 +806,7 @@ def class_() -> list[reports.Graded]:
 
 @pytest.mark.parametrize("alone", [False, True])
 @pytest.mark.parametrize("language", WORKSHEETS)
-def test_moodles_worksheet_is_filled_whatever_its_language(
-    language: str, alone: bool, tmp_path: Path
-) -> None:
+def test_moodles_worksheet_is_filled_whatever_its_language(language, alone, tmp_path):
     mark, encoding, head, (word, most, yes, day), worth = WORKSHEETS[language]
     end = [most, yes, day, "-", ""]
     name = f"{word}4711001" if mark == ";" else f"{word} 4711001"
@@ -845,7 +830,7 @@ def test_moodles_worksheet_is_filled_whatever_its_language(
     assert worth.replace("13", "27").replace("50", "00").encode() in there.read_bytes()
 
 
-def test_canvass_gradebook_is_filled_in_its_column(tmp_path: Path) -> None:
+def test_canvass_gradebook_is_filled_in_its_column(tmp_path):
     head = "Student,ID,SIS User ID,SIS Login ID,Section,Week 4 (814),Week 5: x (815),Final Score"
     text = (
         f"{head}\r\n,,,,,,Manual Posting,\r\n    Points Possible,,,,,9,32,(read only)\r\n"
@@ -864,7 +849,7 @@ def test_canvass_gradebook_is_filled_in_its_column(tmp_path: Path) -> None:
         platforms.fill(path, there, SORTERS, class_())
 
 
-def test_a_spreadsheet_has_all_weeks_and_what_a_teacher_adds(tmp_path: Path) -> None:
+def test_a_spreadsheet_has_all_weeks_and_what_a_teacher_adds(tmp_path):
     for number, rows in ((1, ["a_1,Ada,5", "b_2,=1+1,"]), (2, ["a_9,Ada,2.5"])):
         there = tmp_path / f"week-{number}-x"
         there.mkdir()
@@ -881,7 +866,7 @@ def test_a_spreadsheet_has_all_weeks_and_what_a_teacher_adds(tmp_path: Path) -> 
     assert sheet["B2"].data_type == "s"
 
 
-def test_open_exercises_pay_by_score_and_their_scores_are_kept_for_a_contest() -> None:
+def test_open_exercises_pay_by_score_and_their_scores_are_kept_for_a_contest():
     rows = []
     for name, score, share in (("slow", 400, 0.5), ("quick", 250, 0.875)):
         told = answer(symptom="sorted", paid=share, score=score, lower=True)
@@ -894,14 +879,14 @@ def test_open_exercises_pay_by_score_and_their_scores_are_kept_for_a_contest() -
     assert head[-1] == "score of rescue" and [row[-1] for row in told_rows] == ["400", "250"]
 
 
-def test_a_page_shows_what_was_typed_and_runs_nothing() -> None:
+def test_a_page_shows_what_was_typed_and_runs_nothing():
     odd = graded("<script>alert(1)</script>", given=Grade(0.0, "<img src=x>"))
     odd = odd._replace(files=("<b>.ipynb",), notes=("<i>",))
     for page in (reports.feedback(SORTERS, odd), reports.report(SORTERS, [odd], "")):
         assert not re.search("<script|<img|<i>|<b>", page) and "&lt;img" in page
 
 
-def test_what_the_command_lacks_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_the_command_lacks_is_said(tmp_path, capsys):
     (tmp_path / "course.yml").write_text("seed: 7\n", "utf-8")
     for options, said in (
         ([], "Name one of your own"),

@@ -49,14 +49,14 @@ def runs(test: Callable[..., None]) -> Callable[..., None]:
 
 
 @pytest.fixture(scope="session")
-def seminar(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def seminar(tmp_path_factory):
     folder = tmp_path_factory.mktemp("grading") / "seminar"
     course.make(ROOT, folder, {"seed": OWN}, pretend_site)
     return folder
 
 
 @pytest.fixture(scope="session")
-def package(seminar: Path) -> Iterator[Path]:
+def package(seminar):
     """The course's own copy of the package, where anybody may read it."""
     with anybodys() as there:
         for wheel in (seminar / "students" / WEEKS[0].name).glob("*.whl"):
@@ -73,8 +73,8 @@ def anybodys() -> Iterator[Path]:
 
 
 def test_without_a_sandbox_nothing_is_run_and_one_reads_what_to_install(
-    seminar: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    seminar, tmp_path, monkeypatch
+):
     source = packed(tmp_path / "all.zip", {"ada/x.ipynb": b"{}"})
     kept = tmp_path / "bin"
     kept.mkdir()
@@ -127,7 +127,7 @@ print(found if isinstance(found, list) else [])
 
 
 @pytest.fixture
-def teacher() -> Iterator[dict[str, object]]:
+def teacher():
     abstract = f"teachers-{os.getpid()}"
     with (
         subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process,
@@ -145,7 +145,7 @@ def teacher() -> Iterator[dict[str, object]]:
 @pytest.mark.slow
 @pytest.mark.parametrize("root", [True, False] if IS_ROOT else [False])
 @pytest.mark.parametrize("name", hostile.ESCAPES)
-def test_nothing_gets_out(name: str, root: bool, package: Path, teacher: dict[str, object]) -> None:
+def test_nothing_gets_out(name, root, package, teacher):
     with anybodys() as private:
         secret = private / "course.yml"
         secret.write_text("seed: 7", "utf-8")
@@ -179,7 +179,7 @@ def graded(seminar: Path, folder: Path, week: Week, files: dict[str, bytes]) -> 
 @runs
 @pytest.mark.long
 @pytest.mark.slow
-def test_a_class_gets_what_a_teacher_gave_it(seminar: Path, tmp_path: Path) -> None:
+def test_a_class_gets_what_a_teacher_gave_it(seminar, tmp_path):
     week = grading.read_week(seminar, 5)
     there, report = graded(seminar, tmp_path / "seminar", week, habits.handed_in(week))
     rows = rows_of(there)
@@ -193,7 +193,7 @@ def test_a_class_gets_what_a_teacher_gave_it(seminar: Path, tmp_path: Path) -> N
 @runs
 @pytest.mark.long
 @pytest.mark.slow
-def test_no_cheat_is_paid(seminar: Path, tmp_path: Path) -> None:
+def test_no_cheat_is_paid(seminar, tmp_path):
     """What is not worth nothing has no points before somebody has looked at it."""
     week = grading.read_week(seminar, 5)
     files = {}
@@ -216,7 +216,7 @@ def test_no_cheat_is_paid(seminar: Path, tmp_path: Path) -> None:
 @pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize("week", [pytest.param(w, id=w.stem) for w in WEEKS])
-def test_solutions_get_all_points_and_stubs_none(week: Week, seminar: Path, tmp_path: Path) -> None:
+def test_solutions_get_all_points_and_stubs_none(week, seminar, tmp_path):
     """The solutions of closed exercises are held, since they are published."""
     week = grading.read_week(seminar, week.number)
     files = {
@@ -235,9 +235,7 @@ def test_solutions_get_all_points_and_stubs_none(week: Week, seminar: Path, tmp_
 
 @runs
 @pytest.mark.slow
-def test_latecomers_add_to_a_class_and_a_teacher_has_the_last_word(
-    seminar: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_latecomers_add_to_a_class_and_a_teacher_has_the_last_word(seminar, tmp_path, capsys):
     """On the lesson whose checks take least; a teacher's own report is left."""
     week, folder = grading.read_week(seminar, 1), tmp_path / "seminar"
     book = homework.sheet(week, "0.2.0")

@@ -69,9 +69,7 @@ def told(block: str) -> list[tuple[str, Any]]:
     ("page", "blocks", "least"),
     [("your_own", 6, 9), ("programs", 1, 2), ("doubt", 6, 2), ("../../README", 4, 3)],
 )
-def test_a_page_runs_as_it_stands(
-    page: str, blocks: int, least: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_page_runs_as_it_stands(page, blocks, least, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {"__name__": "page"}
     exec(GIVEN.get(page, ""), names)
@@ -84,7 +82,7 @@ def test_a_page_runs_as_it_stands(
     assert len(found) == blocks and asked >= least
 
 
-def test_what_a_page_imports_is_what_is_promised() -> None:
+def test_what_a_page_imports_is_what_is_promised():
     text = (PAGES / "your_own.md").read_text("utf-8")
     imports = [
         (node.module or "", alias.name)
@@ -110,14 +108,14 @@ def test_what_a_page_imports_is_what_is_promised() -> None:
         *(f".training.{n}" for n in ("checkpoint", "comparison", "ensemble", "schedules")),
     ],
 )
-def test_what_is_promised_is_there_and_documented(module: str) -> None:
+def test_what_is_promised_is_there_and_documented(module):
     found = importlib.import_module(f"attn_notes{module}")
     assert found.__all__ and len({*found.__all__}) == len(found.__all__)
     for name in found.__all__:
         assert isinstance(getattr(found, name), str) or getattr(found, name).__doc__
 
 
-def test_a_model_that_the_package_names_has_its_settings_beside_it() -> None:
+def test_a_model_that_the_package_names_has_its_settings_beside_it():
     names = [n for n in attn_notes.__all__ if "models" in str(getattr(attn_notes, n, ""))]
     assert len(names) >= 5
     for name in names:

@@ -40,7 +40,7 @@ JUPYTER_BOOK = "from jupyter_book.cli.main import main; main()"
 ROOT = Path(__file__).parents[2]
 
 
-def test_what_packages_have_is_there_or_it_is_noticed() -> None:
+def test_what_packages_have_is_there_or_it_is_noticed():
     script = files("pydata_sphinx_theme").joinpath(icons.SCRIPT).read_text("utf-8")
     for name in ("sun", "moon", "circle-half-stroke", "magnifying-glass"):
         assert icons.shape(script, name).startswith('<svg xmlns="http://www.w3.org/2000/svg"')
@@ -53,7 +53,7 @@ def test_what_packages_have_is_there_or_it_is_noticed() -> None:
         assert (package / name).is_file() or (package / name).is_dir(), name
 
 
-def test_a_font_whose_file_is_left_out_is_not_asked_for(tmp_path: Path) -> None:
+def test_a_font_whose_file_is_left_out_is_not_asked_for(tmp_path):
     (tmp_path / "here.woff2").touch()
     font = '@font-face{{font-family:F;src:url({}) format("woff2")}}'.format
     there = [font(url) for url in ("here.woff2?v=1", "'here.woff2'", "data:font/woff2;base64,AA")]
@@ -77,7 +77,7 @@ def notebook(*cells: tuple[str, str]) -> nbformat.NotebookNode:
     )
 
 
-def test_a_page_gets_the_state_of_its_lessons_own_widget_only() -> None:
+def test_a_page_gets_the_state_of_its_lessons_own_widget_only():
     pair, first_widget = notebook(("play", "m1"), ("weights", "m2")), widgets.first_widget
     for tag, model in ((None, "m1"), ("play", "m1"), ("weights", "m2")):
         found, state = first_widget(pair, "deep_qkv", tag)
@@ -96,7 +96,7 @@ def test_a_page_gets_the_state_of_its_lessons_own_widget_only() -> None:
 
 
 @pytest.mark.parametrize("turned", [False, True])
-def test_lessons_are_numbered_as_they_are_listed(turned: bool) -> None:
+def test_lessons_are_numbered_as_they_are_listed(turned):
     """The workbench, which stands in `book`, has no number; a lesson may have no cell to change."""
     stems = all_stems(ROOT)
     assert stems == [*lesson_stems(ROOT), *own_stems(ROOT)]
@@ -111,7 +111,7 @@ def test_lessons_are_numbered_as_they_are_listed(turned: bool) -> None:
         numbers.numbered("See [#](cats.ipynb).", stems)
 
 
-def test_what_is_long_in_a_pages_state_lies_once_in_a_file_beside_it(tmp_path: Path) -> None:
+def test_what_is_long_in_a_pages_state_lies_once_in_a_file_beside_it(tmp_path):
     """One for each kind of widget, of a name that its content gives."""
     long, other, short = "a" * 600, "b" * 600, "c" * 20
     cat, dog = ({"_anywidget_id": f"book.page.{kind}.Name"} for kind in ("cat", "dog"))
@@ -143,7 +143,7 @@ def test_what_is_long_in_a_pages_state_lies_once_in_a_file_beside_it(tmp_path: P
 
 
 @pytest.mark.parametrize("stem", stems_with(ROOT, "widget.py"))
-def test_a_place_is_as_high_as_its_widget_opens(stem: str) -> None:
+def test_a_place_is_as_high_as_its_widget_opens(stem):
     """It says so to the style sheet; that the heights are right, a browser's test sees."""
     view = f'<script type="{widgets.VIEW}">{{"model_id": "m1"}}</script>'
     page = new_document("")
@@ -200,7 +200,7 @@ PAGES = [*FAULTS, "figure", "lessons/drawn/drawn", "source"]
 
 
 @pytest.fixture(scope="session")
-def faulty_book(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+def faulty_book(tmp_path_factory):
     """The pages of a book with one for each fault and two good ones, and what its build says."""
     folder = tmp_path_factory.mktemp("faulty")
     shutil.copy(ROOT / "_config.yml", folder)
@@ -241,13 +241,13 @@ def faulty_book(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
 
 
 @pytest.fixture(scope="session")
-def pages(faulty_book: tuple[Path, str]) -> dict[str, str]:
+def pages(faulty_book):
     there = faulty_book[0] / "book"
     return {page.stem: page.read_text("utf-8") for page in there.rglob("*.html")}
 
 
 @pytest.mark.slow
-def test_a_fault_fails_the_build_and_a_good_page_does_not(faulty_book: tuple[Path, str]) -> None:
+def test_a_fault_fails_the_build_and_a_good_page_does_not(faulty_book):
     lines = faulty_book[1].splitlines()
     expected = {f"{name}.md": message for name, (_, message) in FAULTS.items()}
     expected["figure.ipynb"] = "cell 2: image without alt text"
@@ -258,9 +258,7 @@ def test_a_fault_fails_the_build_and_a_good_page_does_not(faulty_book: tuple[Pat
 
 
 @pytest.mark.slow
-def test_a_page_says_its_version_its_source_and_where_it_can_be_opened(
-    faulty_book: tuple[Path, str], pages: dict[str, str]
-) -> None:
+def test_a_page_says_its_version_its_source_and_where_it_can_be_opened(faulty_book, pages):
     """The package's version, which is stamped in the copy that a site is rendered from."""
     assert len(pages) > len(FAULTS)
     for name, page in pages.items():
@@ -283,8 +281,8 @@ def test_a_page_says_its_version_its_source_and_where_it_can_be_opened(
 
 @pytest.mark.slow
 def test_links_to_works_become_citations_and_a_figure_is_there_once_and_needs_no_file(
-    faulty_book: tuple[Path, str], pages: dict[str, str]
-) -> None:
+    faulty_book, pages
+):
     page = pages["drawn"]
     cited = re.findall(r'<span class="bibtex-citation".*?</span>', page, re.S)
     works = ["Press and Wolf [2017]", "[Graves, 2016]", "Cover and Thomas [2006]"]
@@ -298,7 +296,7 @@ def test_links_to_works_become_citations_and_a_figure_is_there_once_and_needs_no
     assert not list(faulty_book[0].rglob("_images/*.png"))
 
 
-def test_links_name_what_the_editions_branch_holds() -> None:
+def test_links_name_what_the_editions_branch_holds():
     """The files of the branch are those of `make editions`; the workflow names the folders."""
     links = repository.launches(f"{REPOSITORY}/", "lessons/deep_qkv/deep_qkv")
     workflow = (ROOT / ".github" / "workflows" / "book.yml").read_text("utf-8")
@@ -320,7 +318,7 @@ def test_links_name_what_the_editions_branch_holds() -> None:
         repository.filled(["[here](REPOSITORY)"], "notes")
 
 
-def test_authors_are_named_as_they_are_cited() -> None:
+def test_authors_are_named_as_they_are_cited():
     found = citations.links(ROOT / "book" / "references.bib")
     by_role = {role: link for link, role in found.items()}
     for key, text in {
@@ -332,7 +330,7 @@ def test_authors_are_named_as_they_are_cited() -> None:
         assert by_role[f"{{cite:t}}`{key}`"].startswith(f"[{text}](")
 
 
-def test_a_formula_keeps_the_punctuation_that_touches_it() -> None:
+def test_a_formula_keeps_the_punctuation_that_touches_it():
     paragraph = nodes.paragraph()
     for said, formula in (("so (", "x"), ("), and ", "y"), (". Then ", "z"), (" is free", "")):
         paragraph += [nodes.Text(said), *[nodes.math("", formula)] * bool(formula)]
@@ -342,7 +340,7 @@ def test_a_formula_keeps_the_punctuation_that_touches_it() -> None:
     assert paragraph.astext() == "so (x), and y. Then z is free"
 
 
-def test_a_number_keeps_its_percent_sign() -> None:
+def test_a_number_keeps_its_percent_sign():
     code, block = nodes.literal("", "7 % 2"), nodes.literal_block("", "7 % 2")
     text = nodes.paragraph("", "", nodes.Text("97 % of them, 3 in % or "), code)
     punctuation.keep_percents(nodes.section("", text, block))

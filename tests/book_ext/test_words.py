@@ -40,7 +40,7 @@ def marked(document: nodes.document) -> list[tuple[str, str]]:
     return [(each.astext(), anchor.removeprefix("term-")) for each, anchor in found]
 
 
-def test_an_entry_is_read_with_all_its_names() -> None:
+def test_an_entry_is_read_with_all_its_names():
     lesson = addnodes.pending_xref(reftarget="../cats.ipynb")
     meaning = nodes.definition("", nodes.paragraph("", "A thing. And more (", lesson))
     terms = [nodes.term("", name, ids=[f"term-{name}"]) for name in ("causal mask", "mask")]
@@ -69,23 +69,21 @@ def test_an_entry_is_read_with_all_its_names() -> None:
         ([nodes.raw("", "<a href='#open'>"), "seed", nodes.raw("", "</a>")], []),
     ],
 )  # fmt: skip
-def test_the_first_place_in_a_section_becomes_a_link(
-    pieces: list[nodes.Node | str], expected: list[tuple[str, str]]
-) -> None:
+def test_the_first_place_in_a_section_becomes_a_link(pieces, expected):
     document = page(*pieces)
     before = document.astext()
     assert marked(document) == expected
     assert document.astext() == before
 
 
-def test_each_section_has_its_own_and_a_table_none() -> None:
+def test_each_section_has_its_own_and_a_table_none():
     document = page("A seed.")
     document += page("Another seed.").children
     document[0] += nodes.entry("", nodes.paragraph("", "A head."))
     assert marked(document) == [("seed", "seed"), ("seed", "seed")]
 
 
-def test_a_picture_stands_behind_the_first_link_and_before_its_full_stop() -> None:
+def test_a_picture_stands_behind_the_first_link_and_before_its_full_stop():
     document = page(
         "A ", link("seed", "seed"), ". ", link("seed", "Seeds"), " and ", link("Holm", "Holm")
     )
@@ -97,7 +95,7 @@ def test_a_picture_stands_behind_the_first_link_and_before_its_full_stop() -> No
     assert together.astext() == f"seed{picture.astext()}."
 
 
-def test_what_words_mean_is_text_and_stands_once() -> None:
+def test_what_words_mean_is_text_and_stands_once():
     said = words.meanings([word("head", sentence="1 < 2.")])
     assert '<div data-anchors="term-head"><dt><svg class="attn-glyph"' in said
     assert 'head</dt><dd id="means-term-head">1 &lt; 2.</dd></div></dl>' in said

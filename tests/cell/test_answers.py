@@ -21,7 +21,7 @@ def lesson(stem: str) -> dict:
 
 @pytest.mark.in_short(2)
 @pytest.mark.parametrize("stem", STEMS)
-def test_all_that_checks_need_can_be_said_in_a_page(stem: str) -> None:
+def test_all_that_checks_need_can_be_said_in_a_page(stem):
     """It is made without a refusal, and has no construct that MicroPython lacks."""
     told = lesson(stem)
     there = {*told["files"], *engine.python()}
@@ -41,15 +41,13 @@ def test_all_that_checks_need_can_be_said_in_a_page(stem: str) -> None:
         ("def f(x):\n    match x:\n        case 1: pass", "a page's Python has no `match`"),
     ],
 )
-def test_what_a_page_lacks_is_named(
-    source: str, words: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_a_page_lacks_is_named(source, words, monkeypatch):
     monkeypatch.setattr(answers, "_module", lambda name: answers._Module(source))
     with pytest.raises(dialect.NotInPageError, match=words):
         answers._Needed().reach("attn_notes.somewhere", "f")
 
 
-def test_what_nobody_reaches_stays_at_home() -> None:
+def test_what_nobody_reaches_stays_at_home():
     """Neither the check that trains nor the tasks' drawing of samples."""
     files = lesson("deep_qkv")["files"]
     assert "rescue" not in files["book/lessons/deep_qkv/checks.py"]

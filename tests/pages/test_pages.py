@@ -27,9 +27,7 @@ STEMS = sorted({lesson_of(path) for path in notebook_paths(ROOT)})
 
 @pytest.mark.page
 @pytest.mark.parametrize("stem", STEMS)
-def test_a_lesson_is_what_was_read_of_it(
-    stem: str, monkeypatch: pytest.MonkeyPatch, take: str | None, request: pytest.FixtureRequest
-) -> None:
+def test_a_lesson_is_what_was_read_of_it(stem, monkeypatch, take, request):
     """One test a lesson: whatever is changed in it, this one fails, and names the place.
 
     In `make check` the evidence is not run again: what was read of it is held to its records.

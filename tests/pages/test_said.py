@@ -35,9 +35,7 @@ HELPS = "in all four seeds. It helps."
         ("it solves 28.7 mor", "it solves 28.7 mor"),
     ],
 )
-def test_what_is_not_said_is_told_with_its_cell_and_what_stands_there(
-    words: str, there: str
-) -> None:
+def test_what_is_not_said_is_told_with_its_cell_and_what_stands_there(words, there):
     page = Says("book/cats.ipynb", CELLS)
     page(words)
     assert len(page.wrong) == bool(there)
@@ -53,19 +51,19 @@ def test_what_is_not_said_is_told_with_its_cell_and_what_stands_there(
         ({"where": False}, 1),
     ],
 )
-def test_a_verdict_that_turned_names_the_sentence(rests: dict, turned: int) -> None:
+def test_a_verdict_that_turned_names_the_sentence(rests, turned):
     page = Says("book/cats.ipynb", CELLS)
     page("As we saw, it solves", HELPS, **rests)
     assert len(page.wrong) == turned
     assert all(said.startswith(f"{SAYS} “As we saw, it solves”, ") for said in page.wrong)
 
 
-def test_a_passage_that_could_stand_anywhere_is_refused() -> None:
+def test_a_passage_that_could_stand_anywhere_is_refused():
     with pytest.raises(AssertionError, match="too short"):
         Says("book/cats.ipynb", CELLS)("28.7 more")
 
 
-def test_only_a_live_run_is_told_by_code() -> None:
+def test_only_a_live_run_is_told_by_code():
     """What is said of a recording is prose; a sentence that code writes is about a run of now."""
     for path in (ROOT / "book" / "lessons").glob("*/*.py"):
         stem = path.parent.name

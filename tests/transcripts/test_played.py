@@ -46,7 +46,7 @@ def played(browser: Browser, old: str = "", new: str = "", script: str = SCRIPT)
     return list(transcript(browser, [Changed()], script))
 
 
-def test_what_a_line_changes_is_told(browser: Browser) -> None:
+def test_what_a_line_changes_is_told(browser):
     assert played(browser) == [
         "> at first",
         "  + div.live-widget-view data-state=ready",
@@ -61,7 +61,7 @@ def test_what_a_line_changes_is_told(browser: Browser) -> None:
     ]
 
 
-def test_a_transcript_has_its_script() -> None:
+def test_a_transcript_has_its_script():
     lines = ["> at first", '  + p "> 0"', "> press More", "  nothing changes", "# it counts"]
     lines += ["  > press More", '    ~ p "# 1"', "> reload", "  nothing changes"]
     assert script_of(lines).split("\n") == ["press More", "# it counts", "press More", "", "reload"]
@@ -76,9 +76,7 @@ def test_a_transcript_has_its_script() -> None:
         ('model.on("change:count", show)', "show()", "gone: ~ p"),
     ],
 )  # fmt: skip
-def test_a_change_of_a_widget_is_told_with_its_place(
-    browser: Browser, old: str, new: str, said: str
-) -> None:
+def test_a_change_of_a_widget_is_told_with_its_place(browser, old, new, said):
     found = [each.said for each in differences(played(browser), played(browser, old, new))]
     assert found
     assert said in found[0], found
@@ -119,16 +117,12 @@ def test_a_change_of_a_widget_is_told_with_its_place(
         ),
     ],
 )
-def test_what_no_widget_may_do_is_told_with_the_line(
-    browser: Browser, old: str, new: str, script: str, said: str
-) -> None:
+def test_what_no_widget_may_do_is_told_with_the_line(browser, old, new, script, said):
     with pytest.raises(pytest.fail.Exception, match=said):
         played(browser, old, new, script)
 
 
-def test_the_page_of_a_script_is_there_for_whoever_works_on_it(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_the_page_of_a_script_is_there_for_whoever_works_on_it(capsys):
     main("cell", "")
     assert '<a href="/sorting">' in capsys.readouterr().out
     main("attention", "word")

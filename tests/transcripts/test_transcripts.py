@@ -12,7 +12,6 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser
 
 from book.site.dependencies import evidence_stems
 
@@ -45,9 +44,7 @@ def named(at: tuple[Path, str]) -> str:
 
 
 @pytest.mark.parametrize("at", TRANSCRIPTS, ids=named)
-def test_a_widget_does_what_was_read_of_it(
-    at: tuple[Path, str], browser: Browser, take: str | None
-) -> None:
+def test_a_widget_does_what_was_read_of_it(at, browser, take):
     module, name = MODULES[at[0]], at[1]
     whole = getattr(module, "WHOLE", {}).get(name, ())
     now = list(transcript(browser, module.PAGES[name](), script(at), whole))
@@ -64,7 +61,7 @@ FIRST_ALONE = (
 
 @pytest.mark.by_day(2)
 @pytest.mark.parametrize("stem", evidence_stems(ROOT))
-def test_a_second_of_its_kind_below_it_is_nothing_to_it(stem: str, browser: Browser) -> None:
+def test_a_second_of_its_kind_below_it_is_nothing_to_it(stem, browser):
     """What is typed changes what it changes where it is alone."""
     folder = ROOT / "book" / "lessons" / stem / "tests"
     at = next(at for at in TRANSCRIPTS if at[0] == folder and "\ntype " in script(at))

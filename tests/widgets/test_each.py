@@ -82,7 +82,7 @@ each = pytest.mark.parametrize("kind", EACH.values(), ids=EACH)
 
 @pytest.mark.in_short(2)
 @each
-def test_models_are_counted_and_sent_as_a_binary_buffer(kind: Kind) -> None:
+def test_models_are_counted_and_sent_as_a_binary_buffer(kind):
     widget = kind.widget()
     name, one = kind.widget.__name__, kind.one
     assert widget.runs == {} and repr(widget) == f"{name}: no model yet"
@@ -101,9 +101,7 @@ def test_models_are_counted_and_sent_as_a_binary_buffer(kind: Kind) -> None:
 
 
 @each
-def test_models_and_settings_arrive_exactly_and_loading_again_replaces_those_alone(
-    kind: Kind,
-) -> None:
+def test_models_and_settings_arrive_exactly_and_loading_again_replaces_those_alone(kind):
     """What was chosen stays. A copier's settings are fewer, and a sorter's are in its program."""
     widget = kind.widget()
     kind.load(widget, first=7)
@@ -120,7 +118,7 @@ def test_models_and_settings_arrive_exactly_and_loading_again_replaces_those_alo
 
 
 @each
-def test_a_bad_call_says_what_is_wrong_and_changes_nothing(kind: Kind) -> None:
+def test_a_bad_call_says_what_is_wrong_and_changes_nothing(kind):
     widget = kind.widget()
     for change, sentence in (
         (lambda numbers: numbers | {"b": torch.zeros(3)}, "of this config has no b"),
@@ -175,7 +173,7 @@ UNREADABLE: dict[str, list[tuple[str, Any, str]]] = {
 
 
 @each
-def test_what_cannot_be_shown_or_read_is_refused(kind: Kind) -> None:
+def test_what_cannot_be_shown_or_read_is_refused(kind):
     (name,) = (name for name, other in EACH.items() if other is kind)
     widget = kind.widget()
     kind.load(widget)

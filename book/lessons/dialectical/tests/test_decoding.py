@@ -87,9 +87,7 @@ def check(written: decoding.Written, prompt: str, budget: int, stop: bool = True
     st.none() | st.integers(0, 10**6),
     st.booleans(),
 )
-def test_whatever_the_model_the_text_is_legal(
-    prompt: str, spare: int, how: tuple, temperature: float, draw: int | None, stop: bool
-) -> None:
+def test_whatever_the_model_the_text_is_legal(prompt, spare, how, temperature, draw, stop):
     budget = prompt.count("(") - prompt.count(")") + spare
     for i in range(10):
         generator = None if draw is None else Generator().manual_seed(draw + i)
@@ -100,7 +98,7 @@ def test_whatever_the_model_the_text_is_legal(
 
 @pytest.mark.parametrize("favourite", VOCABULARY)
 @pytest.mark.parametrize("budget", range(3, 9))
-def test_a_model_that_wants_one_thing_only(favourite: str, budget: int) -> None:
+def test_a_model_that_wants_one_thing_only(favourite, budget):
     written = generate(constant({favourite: 1e4}), "((a(", budget)
     check(written, "((a(", budget)
     expected = {
@@ -111,7 +109,7 @@ def test_a_model_that_wants_one_thing_only(favourite: str, budget: int) -> None:
     assert written.text.removeprefix("((a(").startswith(expected)
 
 
-def test_the_grammar_allows_what_can_still_be_closed_and_nothing_else() -> None:
+def test_the_grammar_allows_what_can_still_be_closed_and_nothing_else():
     """Against all texts: a token is allowed if some legal text begins so and ends in time."""
     for depth, remaining in itertools.product(range(5), range(7)):
         if depth > remaining:
@@ -132,7 +130,7 @@ def test_the_grammar_allows_what_can_still_be_closed_and_nothing_else() -> None:
         assert allowed == expected
 
 
-def test_the_mask_leaves_the_proportions_of_what_it_allows() -> None:
+def test_the_mask_leaves_the_proportions_of_what_it_allows():
     logits = {"(": 1.0, ")": 0.5, "a": -1.0, " ": 2.0, "_": 3.0}
     step = generate(constant(logits), "(", 9, temperature=2.0).steps[0]
     wanted = torch.tensor([logits.get(c, 0.0) / 2 for c in VOCABULARY], dtype=torch.float64)
@@ -142,7 +140,7 @@ def test_the_mask_leaves_the_proportions_of_what_it_allows() -> None:
 
 
 @pytest.mark.slow
-def test_choices_are_drawn_with_their_probabilities_and_from_the_generator() -> None:
+def test_choices_are_drawn_with_their_probabilities_and_from_the_generator():
     model = constant({"(": 1.0, "a": 2.0, " ": 0.5}, -1.0)
     generator, n = Generator().manual_seed(3), 2000
     first = [generate(model, "(", 2, generator=generator).steps[0] for _ in range(n)]
@@ -157,14 +155,14 @@ def test_choices_are_drawn_with_their_probabilities_and_from_the_generator() -> 
     assert one == again != other
 
 
-def test_cold_sampling_is_greedy() -> None:
+def test_cold_sampling_is_greedy():
     model = troubled(5, 1.0, 0.0, True)
     for seed in range(20):
         cold = generate(model, "(((", 11, temperature=1e-6, generator=Generator().manual_seed(seed))
         assert cold.text == generate(model, "(((", 11).text
 
 
-def test_what_is_no_number_is_the_least_and_a_ban_leaves_a_choice(generator: Generator) -> None:
+def test_what_is_no_number_is_the_least_and_a_ban_leaves_a_choice(generator):
     model = constant({"a": -50.0}, other=math.nan)
     assert generate(model, "(", 5, generator=generator).text == "(aaaa)"
     nothing = generate(constant({}, other=math.nan), "(", 5).steps[0]
@@ -175,7 +173,7 @@ def test_what_is_no_number_is_the_least_and_a_ban_leaves_a_choice(generator: Gen
         assert step.character == ")" and step.removed == 1
 
 
-def test_the_end_is_a_space_outside_of_brackets_and_no_part_of_the_text() -> None:
+def test_the_end_is_a_space_outside_of_brackets_and_no_part_of_the_text():
     spaces = constant({" ": 9.0})
     written = generate(spaces, "()", 5)
     assert written.text == "()" and written.ended and len(written.steps) == 1
@@ -185,7 +183,7 @@ def test_the_end_is_a_space_outside_of_brackets_and_no_part_of_the_text() -> Non
     assert generate(spaces, "()", 3, stop_on_closed=False).text == "()   "
 
 
-def test_a_real_model_writes_what_its_logits_say(generator: Generator) -> None:
+def test_a_real_model_writes_what_its_logits_say(generator):
     model = AttentionOnly(Config(vocabulary=V, layers=2, residual=True), generator)
     written = generate(model, "((", 15, context=17)
     check(written, "((", 15)
@@ -228,20 +226,18 @@ SOURCE = [
 
 
 @pytest.mark.parametrize(("write", "asked", "message"), REFUSED)
-def test_impossible_requests_are_refused(write: Callable, asked: dict, message: str) -> None:
+def test_impossible_requests_are_refused(write, asked, message):
     with pytest.raises(ValueError, match=message):
         write(**{"model": constant({}), "prompt": "(", "budget": 9} | asked)
 
 
 @pytest.mark.parametrize(("model", "prompt", "budget", "text", "wrong"), SOURCE)
-def test_what_the_sources_decoder_does_wrong(
-    model: decoding.Model, prompt: str, budget: int, text: str, wrong: tuple[str, ...]
-) -> None:
+def test_what_the_sources_decoder_does_wrong(model, prompt, budget, text, wrong):
     assert as_published(model, prompt, budget) == text
     assert faults(text, prompt, budget) == wrong
 
 
-def test_the_sources_decoder_leaves_logits_alone() -> None:
+def test_the_sources_decoder_leaves_logits_alone():
     logits = torch.arange(7.0, dtype=torch.float64)[None]
     as_published(lambda _: logits, "(", 2)
     assert logits.equal(torch.arange(7.0, dtype=torch.float64)[None])
@@ -249,7 +245,7 @@ def test_the_sources_decoder_leaves_logits_alone() -> None:
 
 @given(st.text(alphabet=VOCABULARY, max_size=9), st.integers(0, 9), st.integers(0, 9))
 @example("(()", 1, 0)
-def test_faults_are_what_their_names_say(text: str, kept: int, budget: int) -> None:
+def test_faults_are_what_their_names_say(text, kept, budget):
     prompt = text[:kept]
     assume(prompt)
     opened = depths(text)

@@ -3,14 +3,13 @@
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import pytest
 import torch
 from torch import Tensor
 
 from attn_notes.analysis import statistics
-from attn_notes.analysis.statistics import Finding, Verdict
+from attn_notes.analysis.statistics import Finding
 from book.lessons.triple_product import (
     claims,
     evidence,
@@ -68,9 +67,7 @@ def follows(body: Body) -> Tensor:
         (claims.FRIEND, loud("own"), X3, 0.91, True, "0.91 (0.91) right"),
     ],
 )
-def test_a_claim_turns_with_what_it_rests_on(
-    text: str, of: Callable[[Body], Tensor], at: Any, value: float, verdict: Verdict, found: str
-) -> None:
+def test_a_claim_turns_with_what_it_rests_on(text, of, at, value, verdict, found):
     body = evidence.recorded()
     of(body)[at] = value
     here = told(text, body)
@@ -79,7 +76,7 @@ def test_a_claim_turns_with_what_it_rests_on(
     assert told(text, body).verdict is None  # nor is a seed left out that came to no number
 
 
-def test_the_best_rule_is_the_one_to_beat() -> None:
+def test_the_best_rule_is_the_one_to_beat():
     body = evidence.recorded()
     assert not any(told(claims.EITHER, body, **{rule: 0.97}).verdict for rule in claims.EASY)
     assert told(claims.EITHER, body, matched=1.0).verdict
@@ -87,7 +84,7 @@ def test_the_best_rule_is_the_one_to_beat() -> None:
 
 
 @pytest.mark.parametrize("name", recipe.TASKS)
-def test_any_probe_of_any_model_may_show_a_leak(name: str) -> None:
+def test_any_probe_of_any_model_may_show_a_leak(name):
     body = evidence.recorded()
     for gap, held, found in (
         (-0.01, False, "-0.010"),
@@ -99,7 +96,7 @@ def test_any_probe_of_any_model_may_show_a_leak(name: str) -> None:
         assert here.verdict is held and here.found == f"lowest {found} nats above it"
 
 
-def test_what_is_told_alone_is_not_told_among_twelve() -> None:
+def test_what_is_told_alone_is_not_told_among_twelve():
     """Of 64 pairs 51.5 would do alone (p = 0.04) and do not here: six of the twelve are clearer."""
     body = evidence.recorded()
     ends = {kind: run.loss[-1] for kind, run in body.learnings[PAIR].items()}
@@ -134,15 +131,13 @@ def strangers(**scores: list[float]) -> Resilience:
         ("The published", SCENE, True),
     ],
 )
-def test_what_a_formula_tells_turns_with_its_numbers(
-    text: str, scene: Resilience, verdict: Verdict
-) -> None:
+def test_what_a_formula_tells_turns_with_its_numbers(text, scene, verdict):
     rounding = {"expanded": {1.0: Rounding(0.0, -1.0, 1.0)}}
     (found,) = (c for c in claims.of_formula(rounding, scene) if c.text.startswith(text))
     assert found.findings["computed"].verdict is verdict
 
 
-def test_a_title_says_no_more_than_is_drawn() -> None:
+def test_a_title_says_no_more_than_is_drawn():
     body = evidence.recorded()
     for elsewhere in (0.95, NAN):
         moved(ALONE, "angle")(body)[P10] = elsewhere
@@ -156,7 +151,7 @@ def test_a_title_says_no_more_than_is_drawn() -> None:
         assert shapes.strangers(shares, shares).title == title
 
 
-def test_a_rate_that_ends_in_no_number_is_not_the_best() -> None:
+def test_a_rate_that_ends_in_no_number_is_not_the_best():
     sweep = evidence.sweep()
     sweep.ends[PAIR]["dot"][3, 0] = NAN  # of the best one
     assert sweep.best(PAIR, "dot") == 0.01

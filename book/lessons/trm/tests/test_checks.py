@@ -29,7 +29,7 @@ def known_boards(a: list[int], b: list[int]) -> bool:
     return a == checks.GRID and b in [[n[d - 1] for d in checks.GRID] for n in names]
 
 
-def test_a_right_answer_passes_however_it_is_written() -> None:
+def test_a_right_answer_passes_however_it_is_written():
     for outcome in (
         checks.left_of_start(lambda d, n: torch.tensor(d).pow(n)),
         checks.same_class(lambda a, b: [a.index(x) for x in a] == [b.index(x) for x in b]),
@@ -38,7 +38,7 @@ def test_a_right_answer_passes_however_it_is_written() -> None:
         assert outcome.passed, outcome.message
 
 
-def test_a_table_of_the_known_cases_earns_nothing() -> None:
+def test_a_table_of_the_known_cases_earns_nothing():
     for outcome in (checks.steps_taken(known_steps), checks.same_class(known_boards)):
         assert outcome.share == 0 and outcome.message.startswith("right ")
 
@@ -98,9 +98,7 @@ def drawn() -> tuple[Tensor, Tensor]:
         (now_and_then, 1, ["Right", "draws at random", *(f"with {n}.00 looks" for n in (4, 3, 2))]),
     ],
 )
-def test_the_budget(
-    answer: Any, needs: int, said: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_budget(answer, needs, said, monkeypatch):
     ten = drawn()
     monkeypatch.setattr(checks, "PUZZLES", len(ten[0]))
     monkeypatch.setattr(type(checks.TASK), "sample", lambda *_, **__: ten)

@@ -47,7 +47,7 @@ def stablemax(*logits: float, target: int) -> tuple[float, Tensor]:
     return loss.item(), *torch.autograd.grad(loss, x)
 
 
-def test_stablemax_by_hand() -> None:
+def test_stablemax_by_hand():
     """Of 1, −1 and 0 the weights are 2, 1/2 and 1; far away it grows as a logarithm.
 
     At a logit of 1 the branch that is not taken divides by zero, and the gradient is finite.
@@ -62,7 +62,7 @@ def test_stablemax_by_hand() -> None:
 
 
 @pytest.mark.parametrize("loss", ["softmax", "stablemax"])
-def test_a_pages_step_is_a_runs_step(loss: str) -> None:
+def test_a_pages_step_is_a_runs_step(loss):
     run = begin(replace(SETTINGS, loss=loss, halt_weight=0.3))
     model = deepcopy(run.model)
     start = model.start(SETTINGS.seats)
@@ -75,7 +75,7 @@ def test_a_pages_step_is_a_runs_step(loss: str) -> None:
     assert left["halt"].shape == (SETTINGS.seats,)
 
 
-def test_only_who_leaves_is_replaced() -> None:
+def test_only_who_leaves_is_replaced():
     start = network().start(4)
     state = State(*(torch.randn(4, 17, 12, generator=Generator().manual_seed(s)) for s in (0, 1)))
     old, new = torch.full((4, 16), 1), torch.full((4, 16), 2)
@@ -89,7 +89,7 @@ def test_only_who_leaves_is_replaced() -> None:
         assert now[[1, 2]].equal(kept[[1, 2]]) and now[[0, 3]].equal(fresh[[0, 3]])
 
 
-def test_halting_early_follows_q_and_exploration_keeps_a_share() -> None:
+def test_halting_early_follows_q_and_exploration_keeps_a_share():
     n = 40_000
     early = Settings(steps=5, halt_early=True, exploration=0.0)
     q = torch.tensor([0.1, -0.1]).repeat(n // 2)
@@ -133,7 +133,7 @@ def by_hand(settings: Settings, steps: int) -> TRM:
 @pytest.mark.parametrize(
     "change", [{}, {"steps": 1}, {"halt_weight": 0.0}, {"loss": "stablemax", "halt_weight": 0.3}]
 )
-def test_a_run_equals_the_papers_loop(change: dict) -> None:
+def test_a_run_equals_the_papers_loop(change):
     """In double precision all the way, losses too."""
     settings = replace(SETTINGS, **change)
     run = begin(settings, network().double())
@@ -142,7 +142,7 @@ def test_a_run_equals_the_papers_loop(change: dict) -> None:
     assert_close(weights(run.model), weights(by_hand(settings, 6)), rtol=0, atol=1e-12)
 
 
-def test_the_average_is_the_sum_in_closed_form() -> None:
+def test_the_average_is_the_sum_in_closed_form():
     d, run = 0.8, begin(replace(SETTINGS, ema=0.8))
     seen = [weights(run.model)]
     for _ in range(5):
@@ -153,7 +153,7 @@ def test_the_average_is_the_sum_in_closed_form() -> None:
     assert not weights(run.judged).equal(weights(run.model)) and begin().average is None
 
 
-def test_the_schedule_and_the_clip_bound_a_step() -> None:
+def test_the_schedule_and_the_clip_bound_a_step():
     run = begin(replace(SETTINGS, clip=1e-3), schedule=lambda step: 0.5 if step == 0 else 0.0)
     before = weights(run.model)
     run.step()
@@ -163,7 +163,7 @@ def test_the_schedule_and_the_clip_bound_a_step() -> None:
     assert (weights(run.model) - before).norm().item() == pytest.approx(moved, rel=1e-5)
 
 
-def test_mixed_precision_stays_near() -> None:
+def test_mixed_precision_stays_near():
     """bfloat16 keeps eight bits: losses agree to a per cent, and so does each weight's gradient.
 
     Older torch has lost those of weights that were used without gradient before.
@@ -177,9 +177,7 @@ def test_mixed_precision_stays_near() -> None:
 
 
 @pytest.mark.parametrize("ema", [None, 0.5])
-def test_what_is_judged_is_probed_off_the_clock(
-    ema: float | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_judged_is_probed_off_the_clock(ema, monkeypatch):
     """On a clock that only the run moves: a step by a second, a probe by a hundred."""
     run, now, watched = begin(replace(SETTINGS, ema=ema)), 0.0, []
     monkeypatch.setattr(supervision, "time", SimpleNamespace(perf_counter=lambda: now))
@@ -217,7 +215,7 @@ def test_what_is_judged_is_probed_off_the_clock(
         ("clip", [-1.0, 0.0, math.nan], "clip above 0"),
     ],
 )
-def test_settings_that_cannot_be_are_refused(name: str, values: list, reason: str) -> None:
+def test_settings_that_cannot_be_are_refused(name, values, reason):
     for value in values:
         with pytest.raises(ValueError, match=reason):
             Settings(**{name: value})
