@@ -7,10 +7,7 @@ from typing import Any
 
 def rows(table: Any) -> list[list[str]]:
     lines = re.findall(r"<tr>(.*?)</tr>", table.data, re.S)
-    return [
-        [words(cell) for cell in re.findall(r"<t[hd].*?>(.*?)</t[hd]>", line, re.S)]
-        for line in lines
-    ]
+    return [[*map(words, re.findall(r"<t[hd].*?>(.*?)</t[hd]>", x, re.S))] for x in lines]
 
 
 def words(cell: str) -> str:

@@ -276,10 +276,8 @@ def test_reaches_all_that_python_loads():
         reachable.append(set(dependencies.reachable_modules(ROOT, code)))
         nodes = ast.walk(ast.parse(code))
         program += [ast.unparse(n) for n in nodes if isinstance(n, ast.Import | ast.ImportFrom)]
-        program += [
-            "ours = [m for m in sys.modules if m.split('.')[0] in ('attn_notes', 'book')]",
-            "print(*ours)",
-        ]
+        program += ["ours = [m for m in sys.modules if m.split('.')[0] in ('attn_notes', 'book')]"]
+        program += ["print(*ours)"]
         program += ["for m in ours: del sys.modules[m]"]  # the next chapter starts from nothing
     command = [sys.executable, "-c", "\n".join(program)]
     said = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
@@ -764,9 +762,8 @@ def test_a_kernel_ends_with_its_build(project, tmp_path, number):
         return beat.read_text() != before
 
     command = [sys.executable, ROOT / "book/build.py", "execute", "--root", project]
-    with subprocess.Popen(
-        command, stderr=subprocess.PIPE, text=True, preexec_fn=INTERRUPTS
-    ) as process:
+    streams = {"stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, preexec_fn=INTERRUPTS, **streams) as process:
         try:
             while not beat.exists():
                 assert process.poll() is None

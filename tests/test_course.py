@@ -229,10 +229,8 @@ def test_a_course_of_three_weeks_in_another_order_on_other_days(folder):
     (folder / "course.yml").write_text(told.replace("nothing", "attention, deep_qkv"), "utf-8")
     course.make(ROOT, folder, {}, pretend_site)
     with (folder / "students/calendar.csv").open(encoding="utf-8") as file:
-        found = [
-            (row["title"], row["session"], row["homework due"]) for row in csv.DictReader(file)
-        ]
-    assert found == [
+        rows = [*csv.DictReader(file)]
+    assert [(row["title"], row["session"], row["homework due"]) for row in rows] == [
         ("Think longer, not larger", "2027-02-02", "2027-02-09"),
         ("Attention, seen whole", "2027-02-11", "2027-02-18"),
         ("Was it the new part?", "2027-02-16", "2027-02-23"),

@@ -158,9 +158,8 @@ def test_notes_quote_one_entry_of_the_teaching_page_and_answer_wrong_options():
 
 
 def test_a_slides_state_has_what_its_widget_needs_and_no_more():
-    here, there = (
-        {"beside": {"file": f"{way}/cats-1.js"}} for way in ("../_static", "../parts/widgets")
-    )
+    ways = ("../_static", "../parts/widgets")
+    here, there = ({"beside": {"file": f"{way}/cats-1.js"}} for way in ways)
     saved = json.dumps({"state": {"m1": here, "m2": here}})
     place = '<div class="live-widget cats cats" ><x>"model_id": "m1"<noscript></noscript></div>'
     kind = "application/vnd.jupyter.widget-state+json"

@@ -43,9 +43,8 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def run(house: Path, *command: str, **more: str) -> str:
     """What Python says there; its own packages are those of the copy."""
     env = os.environ | {"PYTHONPATH": str(house), "OMP_NUM_THREADS": "1"} | more
-    done = subprocess.run(
-        [sys.executable, *command], cwd=house, env=env, capture_output=True, text=True
-    )
+    command = (sys.executable, *command)
+    done = subprocess.run(command, cwd=house, env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 

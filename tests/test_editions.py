@@ -316,8 +316,7 @@ def test_a_page_runs_where_there_is_nothing_but_its_edition(edition, page, fast,
     notebook = nbformat.read(path, as_version=4)
     notebook.cells.insert(0, nbformat.v4.new_code_cell(AWAY))
     notebook.cells.append(nbformat.v4.new_code_cell(NOT_ASTRAY))
-    client = NotebookClient(
-        notebook, timeout=900, resources={"metadata": {"path": str(path.parent)}}
-    )
+    where = {"metadata": {"path": str(path.parent)}}
+    client = NotebookClient(notebook, timeout=900, resources=where)
     client.execute(env=environment | {"FAST": fast})
     assert notebook.cells[-1].outputs == [] and {*path.parent.rglob("*")} == before

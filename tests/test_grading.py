@@ -83,9 +83,7 @@ def sources(box: reading.Box, name: str) -> list[str]:
     return [cell.source for cell in own]
 
 
-def graded(
-    name: str = "Ada", week: Week = SORTERS, given: Grade = NOTHING, **grades: Grade
-) -> reports.Graded:
+def graded(name="Ada", week=SORTERS, given=NOTHING, **grades: Grade) -> reports.Graded:
     found = {one.name: grades.get(one.name, given) for one in week.exercises}
     points = {name: one.paid(4) for name, one in found.items()}
     return reports.Graded(Student(name, name, "", ""), ("x.ipynb",), found, points, {})
@@ -412,9 +410,7 @@ def mutated(draw: st.DrawFn) -> bytes:
 
 
 @pytest.mark.slow
-@hypothesis.settings(
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
-)
+@hypothesis.settings(suppress_health_check=[*HealthCheck])
 @hypothesis.given(odd=mutated(), name=st.text(min_size=1, max_size=30))
 def test_whatever_one_hands_in_others_keep_their_points(odd, name, tmp_path):
     files = {"ada/x.ipynb": BOOK, f"eve{name}/{name}": odd, "zoe/x.ipynb": BOOK}
@@ -627,10 +623,8 @@ def points(of: Settings, *lines: dict[str, Any], decided: Any = None) -> dict[st
 
 def test_the_best_attempt_counts_or_the_last():
     part, right = answer(share=0.5), answer()
-    lines = (
-        line("ada", {"floor": right, "leak": part}),
-        line("ada", {"floor": part}, {"leak": right}),
-    )
+    first, second = {"floor": right, "leak": part}, ({"floor": part}, {"leak": right})
+    lines = line("ada", first), line("ada", *second)
     assert points(OF, *lines)["ada"] | {"all": 0} == {
         "floor": 2.0, "leak": 4.0, "rescue": 0.0, "rank": 0.0, "verdict": 0.0, "all": 0,
     }  # fmt: skip

@@ -78,13 +78,8 @@ def test_without_a_sandbox_nothing_is_run_and_one_reads_what_to_install(
     source = packed(tmp_path / "all.zip", {"ada/x.ipynb": b"{}"})
     kept = tmp_path / "bin"
     kept.mkdir()
-    (kept / "bwrap").write_text(
-        "#!/bin/sh\necho 'No permissions to create a new namespace' >&2\nexit 1"
-    )
-    for path, mode, said in (
-        (kept, 0o755, "No permissions to create"),
-        (tmp_path, 0, "no command"),
-    ):
+    (kept / "bwrap").write_text("#!/bin/sh\necho 'No permissions to create it' >&2\nexit 1")
+    for path, mode, said in ((kept, 0o755, "No permissions to create"), (tmp_path, 0, "no comman")):
         (kept / "bwrap").chmod(mode)
         monkeypatch.setenv("PATH", f"{path}:/nowhere")
         with pytest.raises(BookError, match=f"bubblewrap.*{said}.*apt install bubblewrap.*WSL"):

@@ -17,6 +17,7 @@ import nbformat
 import pytest
 from docutils import nodes
 from docutils.utils import new_document
+from nbformat import v4
 
 import attn_notes
 from book.kit import figures
@@ -65,16 +66,12 @@ def test_a_font_whose_file_is_left_out_is_not_asked_for(tmp_path):
 def notebook(*cells: tuple[str, str]) -> nbformat.NotebookNode:
     view, kept = (f"application/vnd.jupyter.widget-{what}+json" for what in ("view", "state"))
     one = {"model_module": "anywidget", "state": {"_esm": "", "n": 7}}
-    outputs = [
-        nbformat.v4.new_output("display_data", {view: {"model_id": model}}) for _, model in cells
-    ]
-    return nbformat.v4.new_notebook(
-        metadata={"widgets": {kept: {"state": {model: copy.deepcopy(one) for _, model in cells}}}},
-        cells=[
-            nbformat.v4.new_code_cell(metadata={"tags": [tag]}, outputs=[output])
-            for (tag, _), output in zip(cells, outputs, strict=True)
-        ],
-    )
+    states = {model: copy.deepcopy(one) for _, model in cells}
+    made = v4.new_notebook(metadata={"widgets": {kept: {"state": states}}})
+    for tag, model in cells:
+        output = v4.new_output("display_data", {view: {"model_id": model}})
+        made.cells.append(v4.new_code_cell(metadata={"tags": [tag]}, outputs=[output]))
+    return made
 
 
 def test_a_page_gets_the_state_of_its_lessons_own_widget_only():
@@ -127,10 +124,7 @@ def test_what_is_long_in_a_pages_state_lies_once_in_a_file_beside_it(tmp_path):
     assert saved == before and found["version_major"] == 2
     kept = json.dumps(found)
     assert short in kept and long not in kept and other not in kept
-    counted = {
-        name.partition("-")[0]: [text.count(each) for each in (long, other)]
-        for name, text in files.items()
-    }
+    counted = {name[:3]: [text.count(x) for x in (long, other)] for name, text in files.items()}
     assert counted == {"cat": [1, 1], "dog": [1, 0]}
     assert widgets.apart(found) == (found, {})  # a page may be made again
     # Whatever order and names its models have, it is one file for several pages.
@@ -148,10 +142,9 @@ def test_a_place_is_as_high_as_its_widget_opens(stem):
     view = f'<script type="{widgets.VIEW}">{{"model_id": "m1"}}</script>'
     page = new_document("")
     page += nodes.raw(view, view, format="html")
-    app = SimpleNamespace(
-        env=SimpleNamespace(nb_metadata={f"book/lessons/{stem}/{stem}_evidence": {}})
-    )
-    widgets._reserve_places(app, page, f"book/lessons/{stem}/{stem}_evidence")
+    name = f"book/lessons/{stem}/{stem}_evidence"
+    app = SimpleNamespace(env=SimpleNamespace(nb_metadata={name: {}}))
+    widgets._reserve_places(app, page, name)
     heights = dict(re.findall(r"(--[\w-]+): ([\d.]+)rem", page.astext()))
     declared = importlib.import_module(f"book.lessons.{stem}.widget").OPENS
     if isinstance(declared, dict):  # by picture
@@ -224,14 +217,11 @@ def faulty_book(tmp_path_factory):
         drawn = figures.Picture(fig, "A title", "A caption", "A figure")._repr_mimebundle_()
     undescribed = ({"image/svg+xml": SVG}, {})
     for page, (data, described) in zip(PAGES[-3:], (undescribed, drawn), strict=False):
-        output = nbformat.v4.new_output("display_data", data, metadata=described)
+        output = v4.new_output("display_data", data, metadata=described)
         citing = CITING.replace("UP/", "../" * page.count("/"))
-        cells = [
-            nbformat.v4.new_markdown_cell(f"# One figure\n\n{citing}"),
-            nbformat.v4.new_code_cell("draw()", outputs=[output]),
-        ]
-        metadata = {"language_info": {"name": "python"}}
-        made = nbformat.v4.new_notebook(cells=cells, metadata=metadata)
+        made = v4.new_notebook(metadata={"language_info": {"name": "python"}})
+        made.cells.append(v4.new_markdown_cell(f"# One figure\n\n{citing}"))
+        made.cells.append(v4.new_code_cell("draw()", outputs=[output]))
         nbformat.write(made, book / f"{page}.ipynb")
     command = [sys.executable, "-c", JUPYTER_BOOK, "build", str(folder), "-W", "--keep-going"]
     env = os.environ | {"SITE_REPOSITORY": REPOSITORY}
@@ -267,9 +257,7 @@ def test_a_page_says_its_version_its_source_and_where_it_can_be_opened(faulty_bo
         if file := {"source": "source.md", "drawn": "lessons/drawn/drawn.ipynb"}.get(name):
             assert f'href="{REPOSITORY}/blob/HEAD/book/{file}">Source of this page</a>' in foot
     assert "Source of" not in (faulty_book[0] / "search.html").read_text("utf-8")
-    (link,) = re.findall(
-        r'<p><a [^>]*href="lessons/drawn/drawn.html">(.*?)</a></p>', pages["index"]
-    )
+    (link,) = re.findall(r'<p><a [^>]*href="lessons/drawn/drawn.html">(.*?)</a>', pages["index"])
     assert shown(link) == "1"  # of the lessons the first
     page = pages["source"]
     assert f'href="{REPOSITORY}"' in page and f"git clone {REPOSITORY}" in page

@@ -45,9 +45,8 @@ def test_an_entry_is_read_with_all_its_names():
     meaning = nodes.definition("", nodes.paragraph("", "A thing. And more (", lesson))
     terms = [nodes.term("", name, ids=[f"term-{name}"]) for name in ("causal mask", "mask")]
     document = new_document("glossary")
-    document += addnodes.glossary(
-        "", nodes.definition_list("", nodes.definition_list_item("", *terms, meaning))
-    )
+    item = nodes.definition_list_item("", *terms, meaning)
+    document += addnodes.glossary("", nodes.definition_list("", item))
     assert words.entries(document) == [KNOWN[-1]._replace(lessons=frozenset({"cats"}))]
     assert words.anchors(document) == {
         f"term-{name}": (0, f"term-{name}", name) for name in ("causal mask", "mask")
@@ -84,9 +83,8 @@ def test_each_section_has_its_own_and_a_table_none():
 
 
 def test_a_picture_stands_behind_the_first_link_and_before_its_full_stop():
-    document = page(
-        "A ", link("seed", "seed"), ". ", link("seed", "Seeds"), " and ", link("Holm", "Holm")
-    )
+    seed, seeds, holm = link("seed", "seed"), link("seed", "Seeds"), link("Holm", "Holm")
+    document = page("A ", seed, ". ", seeds, " and ", holm)
     words.with_pictures(document, KNOWN, GLOSSARY)
     (picture,) = document.findall(nodes.raw)
     assert picture.previous_sibling().astext() == "seed"

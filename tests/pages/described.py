@@ -101,11 +101,7 @@ def timeless(lines: Iterable[str]) -> Iterator[str]:
 def opening(widget: AnyWidget) -> Iterator[str]:
     """What a widget opens on: its traits, of what is long what it has."""
     for name, value in sorted(widget.get_state().items()):
-        if (
-            name.startswith("_")
-            or name in ("layout", "tabbable", "tooltip")
-            or value in ("", {}, [])
-        ):
+        if name[0] == "_" or name in ("layout", "tabbable", "tooltip") or value in ("", {}, []):
             continue
         parts = {"": value}
         if len(repr(value)) > BRIEF and isinstance(value, dict | list) and len(value) <= ITEMS:

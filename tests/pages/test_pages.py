@@ -34,9 +34,8 @@ def test_a_lesson_is_what_was_read_of_it(stem, monkeypatch, take, request):
     """
     in_short = "not slow" in request.config.getoption("markexpr")
     book, tests = ROOT / "book", LESSONS / stem / "tests"
-    lesson = (
-        import_module(f"book.lessons.{stem}.tests.said") if (tests / "said.py").exists() else None
-    )
+    there = (tests / "said.py").exists()
+    lesson = import_module(f"book.lessons.{stem}.tests.said") if there else None
     wrong: list[str] = []
     pages: dict[str, Says] = {}
     for path in pages_of(ROOT, stem):

@@ -200,9 +200,7 @@ def script_of(text: Sequence[str]) -> str:
 # What a script can say
 
 
-ROLES: tuple[Any, ...] = (
-    *("button", "link", "tab", "radio", "checkbox", "slider", "option", "gridcell", "img"),
-)
+ROLES: Any = "button", "link", "tab", "radio", "checkbox", "slider", "option", "gridcell", "img"
 
 
 def target(root: Locator, words: str) -> Locator:

@@ -40,10 +40,8 @@ class Kind(NamedTuple):
         self, widget: Any, name: str = "one", seeds: int = SEEDS, change: Any = None, first: int = 0
     ) -> list[nn.Module]:
         """Models of half precision, which are sent."""
-        models = [
-            self.model(self.config, Generator().manual_seed(first + i)).half().float()
-            for i in range(seeds)
-        ]
+        draws = [Generator().manual_seed(first + i) for i in range(seeds)]
+        models = [self.model(self.config, draw).half().float() for draw in draws]
         parameters, buffers = stack_module_state(models)
         given = (change or dict)(parameters | buffers)
         widget.load(name if self.named else "gated", given, self.config, *self.more)

@@ -10,12 +10,12 @@ from book.lessons.attention import glyphs
 NAMES = sorted(glyphs.drawings())
 
 
-def fills(name: str) -> list[str]:
-    return [rect.get("style", "") for rect in rects(name)]
-
-
 def rects(name: str) -> list[ElementTree.Element]:
     return list(ElementTree.fromstring(glyphs.glyph(name)).iter("rect"))
+
+
+def fills(name: str) -> list[str]:
+    return [rect.get("style", "") for rect in rects(name)]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -31,9 +31,7 @@ def test_a_picture_keeps_to_its_frame_and_is_silent(name):
 
 def test_the_first_head_finds_each_letter_that_is_to_be_written():
     it = glyphs.seen()
-    assert it.whole.attention[0, glyphs.ASKS :].argmax(-1).tolist() == [
-        "cab".index(c) for c in "abc"
-    ]
+    assert it.whole.attention[0, glyphs.ASKS :].argmax(-1).tolist() == [*map("cab".index, "abc")]
     assert it.whole.logits[glyphs.ASKS :].argmax(-1).tolist() == [1, 2, 3], "which are a, b and c"
 
 
@@ -43,20 +41,18 @@ def test_the_score_is_that_of_the_query_and_the_key_beside_it():
     assert fills("score") == [f"fill:{glyphs.signed(score.item(), 8.5)}"]
 
 
-@pytest.mark.parametrize(
-    ("name", "numbers"),
-    [
-        ("embedding", glyphs.seen().whole.embedding[glyphs.FOUND]),
-        ("query", glyphs.seen().whole.query[0, glyphs.ASKS]),
-        ("key", glyphs.seen().whole.key[0, glyphs.FOUND]),
-        ("value", glyphs.seen().whole.value[0, glyphs.FOUND]),
-        ("logit", glyphs.seen().whole.logits[glyphs.ASKS]),
-        ("seed", glyphs.seen().start),
-    ],
-)
-def test_numbers_above_zero_have_one_colour_and_those_below_another(name, numbers):
-    assert ["--positive" in fill for fill in fills(name)] == (numbers > 0).tolist()
-    assert ["--negative" in fill for fill in fills(name)] == (numbers < 0).tolist()
+def test_numbers_above_zero_have_one_colour_and_those_below_another():
+    it = glyphs.seen()
+    for name, numbers in (
+        ("embedding", it.whole.embedding[glyphs.FOUND]),
+        ("query", it.whole.query[0, glyphs.ASKS]),
+        ("key", it.whole.key[0, glyphs.FOUND]),
+        ("value", it.whole.value[0, glyphs.FOUND]),
+        ("logit", it.whole.logits[glyphs.ASKS]),
+        ("seed", it.start),
+    ):
+        assert ["--positive" in fill for fill in fills(name)] == (numbers > 0).tolist(), name
+        assert ["--negative" in fill for fill in fills(name)] == (numbers < 0).tolist(), name
 
 
 @pytest.mark.parametrize(("name", "heads"), [("mask", 1), ("head", 2)])

@@ -149,9 +149,8 @@ def test_choices_are_drawn_with_their_probabilities_and_from_the_generator():
         p = first[0].allowed[i].item()
         count = sum(step.character == c for step in first)
         assert abs(count - n * p) <= 5 * math.sqrt(n * p * (1 - p))
-    one, again, other = (
-        generate(model, "((", 20, generator=Generator().manual_seed(s)).text for s in (1, 1, 2)
-    )
+    seeds = (Generator().manual_seed(s) for s in (1, 1, 2))
+    one, again, other = (generate(model, "((", 20, generator=draw).text for draw in seeds)
     assert one == again != other
 
 

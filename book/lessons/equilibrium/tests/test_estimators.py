@@ -110,10 +110,8 @@ def test_a_rotation_in_the_plane():
     b = torch.tensor([[1.0, 2.0]], dtype=torch.float64)
 
     def credited(estimator: Estimator) -> Tensor:
-        cost = estimator(
-            lambda z: theta - z @ r.T, lambda z: (b * z).sum(), torch.zeros_like(b), LONG
-        )
-        return torch.autograd.grad(cost, theta)[0]
+        force, start = lambda z: theta - z @ r.T, torch.zeros_like(b)
+        return torch.autograd.grad(estimator(force, lambda z: (b * z).sum(), start, LONG), theta)[0]
 
     for estimator in (bptt, Implicit(LONG), *(Nudged("full", 0.5, LONG, s) for s in (True, False))):
         assert_close(credited(estimator), b @ r.T)  # the inverse of a rotation is its transposed

@@ -106,13 +106,6 @@ def test_the_example_does_what_the_lesson_says(capsys: pytest.CaptureFixture[str
     assert whole == pytest.approx([2, 1], rel=0.03)
 
 
-def test_rings_move_as_the_springs_say() -> None:
-    """Stiffness 1: each ring feels both springs beside it, and a push of 3."""
-    for push, moves in (((0.0, 3.0), [1, 2]), ((3.0, 0.0), [2, 1])):
-        stiff = torch.tensor([[2.0, -1], [-1, 2]])
-        assert torch.linalg.solve(stiff, torch.tensor(push)).tolist() == pytest.approx(moves)
-
-
 @pytest.mark.parametrize("size", [0.5, 3.0])
 def test_the_source_sets_the_limit_as_the_lesson_writes_it(size: float) -> None:
     """No correction is longer than the force: the line of the text, run on two vectors."""

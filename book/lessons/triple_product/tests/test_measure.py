@@ -38,9 +38,7 @@ def test_wrong_signs_are_counted() -> None:
 
 
 def test_heads_are_widened_to_equal_parameters() -> None:
-    dot, volume = (
-        Config(score=score, width=24, heads=3, head_dim=16) for score in ("dot", "volume")
-    )
+    dot, volume = (Config(score, width=24, heads=3, head_dim=16) for score in ("dot", "volume"))
     assert measure.with_parameters_of(dot, volume).d == 20  # 4 matrices of 20 for 5 of 16
     with pytest.raises(ValueError, match="no even dimension"):
         measure.with_parameters_of(volume, dot)

@@ -15,9 +15,8 @@ from book.lessons.trm import checks, recipe
 
 
 def by_hand(q: Tensor, level: float) -> Tensor:
-    return torch.tensor(
-        [next((i + 1 for i, x in enumerate(p) if x > level), len(p)) for p in q.sigmoid().T]
-    )
+    ends = ([i + 1 for i, x in enumerate(p) if x > level] or [len(p)] for p in q.sigmoid().T)
+    return torch.tensor([end[0] for end in ends])
 
 
 def known_steps(q: Tensor, level: float) -> Tensor:

@@ -15,9 +15,8 @@ TASK = Sudoku(2, 2)
 CONFIG = Config(
     vocabulary=5, cells=16, width=12, layers=1, multiple=4, latent_steps=2, cycles=2, norm="tokens"
 )
-RECIPE = recipe.Recipe(
-    CONFIG, Settings(seats=7, steps=3, loss="softmax", ema=0.9), steps=5, lr=1e-2
-)
+SETTINGS = Settings(seats=7, steps=3, loss="softmax", ema=0.9)
+RECIPE = recipe.Recipe(CONFIG, SETTINGS, steps=5, lr=1e-2)
 
 
 @pytest.fixture

@@ -17,9 +17,8 @@ from tests.pages.said import Says
 from . import said
 
 SEEDS = {"trm_rates": 1, "trm_rereading": recipe.REREADING_SEEDS}
-MADE = recipe.RECORDS | dict.fromkeys(
-    ("trm_inside", "trm_symmetries"), lambda: {recipe.TRM_LIVE: recipe.LIVE}
-)
+LIVE = {recipe.TRM_LIVE: recipe.LIVE}
+MADE = recipe.RECORDS | dict.fromkeys(("trm_inside", "trm_symmetries"), lambda: LIVE)
 
 
 @pytest.mark.parametrize("name", MADE)

@@ -31,10 +31,8 @@ def network() -> TRM:
 
 
 def begin(settings: Settings = SETTINGS, model: TRM | None = None, **more) -> Supervision:
-    generator = Generator().manual_seed(3)
-    return Supervision(
-        model or network(), draw, settings, optimizer=SGD, generator=generator, **more
-    )
+    more |= {"optimizer": SGD, "generator": Generator().manual_seed(3)}
+    return Supervision(model or network(), draw, settings, **more)
 
 
 def weights(model: TRM) -> Tensor:
@@ -194,9 +192,8 @@ def test_what_is_judged_is_probed_off_the_clock(ema, monkeypatch):
         return step()
 
     monkeypatch.setattr(run, "step", second)
-    seen = supervision.train(
-        run, 5, probe=slow, probe_every=2, watch=lambda step, seen: watched.append(step)
-    )
+    watch = lambda step, _: watched.append(step)  # noqa: E731
+    seen = supervision.train(run, 5, probe=slow, probe_every=2, watch=watch)
     assert seen.steps.tolist() == seen.seconds.tolist() == watched == [0, 2, 4, 5]
     assert now == 405 and seen.seen["w"].shape == (4, len(weights(run.model)))
     assert seen.seen["w"][-1].equal(weights(run.judged))
