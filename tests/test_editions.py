@@ -269,14 +269,14 @@ def run(book: Path, *command: str) -> int:
     return build.main([*command, "--root", str(book)])
 
 
-@pytest.mark.parametrize(
-    ("edition", "path", "told"),
-    [
-        ("student", "answers/tiny.ipynb", "answers/"),
-        ("plain", "lessons/tiny/tiny.ipynb", "lessons/tiny/tiny.ipynb (changed)"),
-        ("student", "predictions-tiny.json", "predictions-tiny.json"),
-    ],
-)
+BEGUN = [
+    ("student", "answers/tiny.ipynb", "answers/"),
+    ("plain", "lessons/tiny/tiny.ipynb", "lessons/tiny/tiny.ipynb (changed)"),
+    ("student", "predictions-tiny.json", "predictions-tiny.json"),
+]
+
+
+@pytest.mark.parametrize(("edition", "path", "told"), BEGUN)
 def test_what_somebody_has_begun_is_not_touched(edition, path, told, book, capsys):
     made, begun = book / editions.FOLDER, Path(f"attention-notes-{edition}") / path
     assert run(book, "editions") == 0

@@ -423,17 +423,17 @@ def test_whatever_one_hands_in_others_keep_their_points(odd, name, tmp_path):
     assert MINE in sources(boxes["ada"], "floor") and boxes["zoe"].notes == []
 
 
-@pytest.mark.parametrize(
-    ("typed", "file"),
-    [
-        ("Ada L_12_assignsubmission_onlinetext_/onlinetext.html",
-         "Ada L_12_assignsubmission_file_/x.ipynb"),
-        ("Ada L_12_assignsubmission_onlinetext_onlinetext.html",
-         "Ada L_12_assignsubmission_file_x.ipynb"),
-        ("lovelaceada_47_text.html", "lovelaceada_LATE_47_11_x.ipynb"),
-        ("lovelaceada_LATE_47_link.html", "lovelaceada_47_11_x.ipynb"),
-    ],
-)  # fmt: skip
+TYPED = [
+    ("Ada L_12_assignsubmission_onlinetext_/onlinetext.html",
+     "Ada L_12_assignsubmission_file_/x.ipynb"),
+    ("Ada L_12_assignsubmission_onlinetext_onlinetext.html",
+     "Ada L_12_assignsubmission_file_x.ipynb"),
+    ("lovelaceada_47_text.html", "lovelaceada_LATE_47_11_x.ipynb"),
+    ("lovelaceada_LATE_47_link.html", "lovelaceada_47_11_x.ipynb"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("typed", "file"), TYPED)
 def test_what_was_typed_into_a_platform_is_its_students(typed, file, read):
     page = b"<title>T</title><p>see <a href='https://x.org/a'>mine</a> &amp; yours</p>"
     (other,) = read({file: BOOK})
@@ -549,16 +549,16 @@ def test_an_answer_is_made_of_what_it_needs_and_of_no_other_exercises():
     assert rank == "answer = (1, 2)" and "(1, 2)" not in verdict
 
 
-@pytest.mark.parametrize(
-    ("name", "source", "said"),
-    [
-        ("leak", "from attn_notes.analysis.leaks import future_leak as ready\n"
-         "def future_leak(model, tokens):\n    return ready(model, tokens, 4)",
-         "takes attn_notes.analysis.leaks.future_leak from the package"),
-        ("leak", "# mine\n{}", "is the published solution, but for names and comments"),
-        ("rank", "# mine\n{}", ""),  # too short to be held
-    ],
-)  # fmt: skip
+READY = [
+    ("leak", "from attn_notes.analysis.leaks import future_leak as ready\n"
+     "def future_leak(model, tokens):\n    return ready(model, tokens, 4)",
+     "takes attn_notes.analysis.leaks.future_leak from the package"),
+    ("leak", "# mine\n{}", "is the published solution, but for names and comments"),
+    ("rank", "# mine\n{}", ""),  # too short to be held
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "source", "said"), READY)
 def test_what_comes_ready_is_held(name, source, said):
     one = exercise(name)
     made = judge.made_of(one, SORTERS, [source.replace("{}", one.solution)], set())
@@ -670,23 +670,23 @@ def test_a_group_gets_what_one_of_it_hands_in_and_is_not_told_to_be_alike():
     assert [found[key]["all"] for key in ("Ada_1", "Bob_2", "Cy_3")] == [6.0, 6.0, 4.0]
 
 
-@pytest.mark.parametrize(
-    ("when", "receipt", "more", "stays"),
-    [
-        ("2027-03-09T23:59:30", "", {}, 1.0),  # the ninth is the day, and a minute is whole
-        ("2027-03-10T00:01:00", "", {}, 0.9),
-        ("2027-03-11T00:01:00", "", {}, 0.8),
-        ("2027-03-30T00:01:00", "", {}, 0.0),
-        ("2027-03-09T20:00:00", "", {"due": "18:00"}, 0.9),
-        ("", "2027-03-09 23:30:00.123456 UTC", {}, 0.9),  # after midnight there
-        ("", "2027-03-09 22:30:00.123456 UTC", {}, 1.0),
-        ("2027-03-10T00:01:00", "", {"extensions": {"Ada": {5: date(2027, 3, 10)}}}, 1.0),
-        ("2027-03-10T00:01:00", "", {"extensions": {"7": {5: date(2027, 3, 10)}}}, 1.0),
-        ("2027-03-10T00:01:00", "", {"extensions": {"Ada": {4: date(2027, 3, 10)}}}, 0.9),
-        ("2027-03-30T00:01:00", "", {"start": None}, 1.0),
-        ("", "", {}, 1.0),
-    ],
-)  # fmt: skip
+DAYS = [
+    ("2027-03-09T23:59:30", "", {}, 1.0),  # the ninth is the day, and a minute is whole
+    ("2027-03-10T00:01:00", "", {}, 0.9),
+    ("2027-03-11T00:01:00", "", {}, 0.8),
+    ("2027-03-30T00:01:00", "", {}, 0.0),
+    ("2027-03-09T20:00:00", "", {"due": "18:00"}, 0.9),
+    ("", "2027-03-09 23:30:00.123456 UTC", {}, 0.9),  # after midnight there
+    ("", "2027-03-09 22:30:00.123456 UTC", {}, 1.0),
+    ("2027-03-10T00:01:00", "", {"extensions": {"Ada": {5: date(2027, 3, 10)}}}, 1.0),
+    ("2027-03-10T00:01:00", "", {"extensions": {"7": {5: date(2027, 3, 10)}}}, 1.0),
+    ("2027-03-10T00:01:00", "", {"extensions": {"Ada": {4: date(2027, 3, 10)}}}, 0.9),
+    ("2027-03-30T00:01:00", "", {"start": None}, 1.0),
+    ("", "", {}, 1.0),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("when", "receipt", "more", "stays"), DAYS)
 def test_a_day_that_is_begun_costs_what_the_course_says(when, receipt, more, stays):
     of = OF._replace(zone="Europe/Berlin", penalty=0.1, **more)
     told = line("Ada_7", {"floor": answer()}, when=when)

@@ -95,19 +95,19 @@ def test_alike_ones_are_a_dot_with_a_number_and_near_ones_lie_side_by_side(tmp_p
     assert max(map(abs, heights)) <= predictions.BAND
 
 
-@pytest.mark.parametrize(
-    ("name", "read"),
-    [
-        ("Ada Lovelace_831204_assignsubmission_file_predictions-animals.json", True),  # Moodle
-        ("lovelaceada_LATE_40213_9930111_predictions-animals-1.json", True),  # Canvas
-        ("predictions-animals (2).json", True),
-        ("Kopie von predictions-animals.json", True),
-        ("PREDICTIONS-ANIMALS.JSON", True),
-        ("predictions-animals_two.json", False),
-        ("predictions-animals.txt", False),
-        ("mypredictions-animals.json", False),
-    ],
-)
+NAMED = [
+    ("Ada Lovelace_831204_assignsubmission_file_predictions-animals.json", True),  # Moodle
+    ("lovelaceada_LATE_40213_9930111_predictions-animals-1.json", True),  # Canvas
+    ("predictions-animals (2).json", True),
+    ("Kopie von predictions-animals.json", True),
+    ("PREDICTIONS-ANIMALS.JSON", True),
+    ("predictions-animals_two.json", False),
+    ("predictions-animals.txt", False),
+    ("mypredictions-animals.json", False),
+]
+
+
+@pytest.mark.parametrize(("name", "read"), NAMED)
 def test_names_that_learning_platforms_give_are_read(name: str, read: bool, tmp_path: Path) -> None:
     hand_in(tmp_path, 90.0)
     hand_in(tmp_path / "deep" / "er", 10.0, name)

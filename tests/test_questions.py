@@ -212,17 +212,17 @@ def test_a_page_for_self_test_has_every_option_and_no_script(stem: str) -> None:
         assert all(o.text in shown and o.told in shown for o in one.options)
 
 
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        (lambda entry: entry.pop("why"), "it has"),
-        (lambda entry: entry.pop("wrong"), "it has"),
-        (lambda entry: entry["wrong"].pop(), ""),
-        (lambda entry: entry.update(wrong=entry["wrong"][:1]), "two wrong options"),
-        (lambda entry: entry["wrong"][0].pop("because"), "two wrong options"),
-        (lambda entry: entry.update(right=entry["wrong"][0]["option"]), "are the same"),
-    ],
-)
+NOT_WHOLE = [
+    (lambda entry: entry.pop("why"), "it has"),
+    (lambda entry: entry.pop("wrong"), "it has"),
+    (lambda entry: entry["wrong"].pop(), ""),
+    (lambda entry: entry.update(wrong=entry["wrong"][:1]), "two wrong options"),
+    (lambda entry: entry["wrong"][0].pop("because"), "two wrong options"),
+    (lambda entry: entry.update(right=entry["wrong"][0]["option"]), "are the same"),
+]
+
+
+@pytest.mark.parametrize(("change", "said"), NOT_WHOLE)
 def test_an_entry_that_is_not_whole_is_named(change, said: str, tmp_path: Path) -> None:
     entries = yaml.safe_load(path_of("deep_qkv").read_text("utf-8"))
     (entry,) = (each for each in entries if each["id"] == "control")

@@ -53,21 +53,21 @@ def test_an_entry_is_read_with_all_its_names():
     }
 
 
-@pytest.mark.parametrize(
-    ("pieces", "expected"),
-    [
-        (["A seed and Seeds."], [("seed", "seed")]),
-        (["Queries. A mask."], [("Queries", "query"), ("mask", "causal mask")]),
-        (["An induction head. Heads."], [("induction head", "induction head"), ("Heads", "head")]),
-        (["a seed-like multi-head holm"], []),
-        (["Look, a look. Holm."], [("Holm", "Holm")]),
-        (["A ", nodes.emphasis("", "look"), "."], [("look", "look")]),
-        ([nodes.emphasis("", "a look back")], []),
-        (["A seed, a ", link("seed", "seed"), "."], [("seed", "seed")]),
-        ([nodes.literal("", "seed"), link("other", "the seed")], [("the seed", "other")]),
-        ([nodes.raw("", "<a href='#open'>"), "seed", nodes.raw("", "</a>")], []),
-    ],
-)  # fmt: skip
+MARKED = [
+    (["A seed and Seeds."], [("seed", "seed")]),
+    (["Queries. A mask."], [("Queries", "query"), ("mask", "causal mask")]),
+    (["An induction head. Heads."], [("induction head", "induction head"), ("Heads", "head")]),
+    (["a seed-like multi-head holm"], []),
+    (["Look, a look. Holm."], [("Holm", "Holm")]),
+    (["A ", nodes.emphasis("", "look"), "."], [("look", "look")]),
+    ([nodes.emphasis("", "a look back")], []),
+    (["A seed, a ", link("seed", "seed"), "."], [("seed", "seed")]),
+    ([nodes.literal("", "seed"), link("other", "the seed")], [("the seed", "other")]),
+    ([nodes.raw("", "<a href='#open'>"), "seed", nodes.raw("", "</a>")], []),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("pieces", "expected"), MARKED)
 def test_the_first_place_in_a_section_becomes_a_link(pieces, expected):
     document = page(*pieces)
     before = document.astext()

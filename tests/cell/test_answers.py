@@ -33,14 +33,14 @@ def test_all_that_checks_need_can_be_said_in_a_page(stem):
                 assert {f"{name}.py", f"{name}/__init__.py"} & there, (path, node.module)
 
 
-@pytest.mark.parametrize(
-    ("source", "words"),
-    [
-        ("import numpy\ndef f(x): return numpy.sum(x)", "needs numpy, which a page's Python"),
-        ("from inspect import signature as f", "needs inspect, which a page's Python has not"),
-        ("def f(x):\n    match x:\n        case 1: pass", "a page's Python has no `match`"),
-    ],
-)
+LACKING = [
+    ("import numpy\ndef f(x): return numpy.sum(x)", "needs numpy, which a page's Python"),
+    ("from inspect import signature as f", "needs inspect, which a page's Python has not"),
+    ("def f(x):\n    match x:\n        case 1: pass", "a page's Python has no `match`"),
+]
+
+
+@pytest.mark.parametrize(("source", "words"), LACKING)
 def test_what_a_page_lacks_is_named(source, words, monkeypatch):
     monkeypatch.setattr(answers, "_module", lambda name: answers._Module(source))
     with pytest.raises(dialect.NotInPageError, match=words):

@@ -93,22 +93,22 @@ def test_an_exponential_without_bound_loses_them() -> None:
         assert bench.arguments(source) == [*names]
 
 
-@pytest.mark.parametrize(
-    ("source", "error", "words"),
-    [
-        ("x = 1", ValueError, "neither a function `attention` nor a class `Layer`"),
-        ("def attention(): pass", ValueError, "`attention` names what it takes"),
-        ("def attention(*x): pass", ValueError, "`attention` names what it takes"),
-        ("def attention(q, k, v): return q[0]", ValueError, r"gives \(2, 7, 16\), and has to"),
-        ("def attention(q, k, v): return 1", TypeError, "attention gives no tensor, but int"),
-        (
-            "class Layer(nn.Module):\n    def __init__(self, n): super().__init__()\n"
-            "    def forward(self, x): return x[:, 1:]",
-            ValueError,
-            r"Layer gives \(3, 6, 32\)",
-        ),
-    ],
-)
+REFUSED = [
+    ("x = 1", ValueError, "neither a function `attention` nor a class `Layer`"),
+    ("def attention(): pass", ValueError, "`attention` names what it takes"),
+    ("def attention(*x): pass", ValueError, "`attention` names what it takes"),
+    ("def attention(q, k, v): return q[0]", ValueError, r"gives \(2, 7, 16\), and has to"),
+    ("def attention(q, k, v): return 1", TypeError, "attention gives no tensor, but int"),
+    (
+        "class Layer(nn.Module):\n    def __init__(self, n): super().__init__()\n"
+        "    def forward(self, x): return x[:, 1:]",
+        ValueError,
+        r"Layer gives \(3, 6, 32\)",
+    ),
+]
+
+
+@pytest.mark.parametrize(("source", "error", "words"), REFUSED)
 def test_what_is_no_attention_is_refused(source: str, error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=words):
         bench.begun(space(source), source, SIZES, 0)(torch.zeros(3, 7, dtype=torch.long))

@@ -21,20 +21,20 @@ SAYS = "book/cats.ipynb, cell looks, says"
 HELPS = "in all four seeds. It helps."
 
 
-@pytest.mark.parametrize(
-    ("words", "there"),
-    [
-        ("it solves 28.7 more of every hundred", ""),  # however it is broken into lines
-        ("it solves 27.1 more of every hundred", "it solves 28.7 more of every hundred"),
-        ("it solves −0.1 more of every hundred", "it solves 28.7 more of every hundred"),
-        ("every hundred, in all three seeds", "every hundred, in all four seeds"),
-        ("It solves more of a hundred puzzles in every seed", "it solves 28.7 more of every"),
-        ("of hundred every, in all four seeds", "hundred, in all four seeds"),
-        ("8.7 more of every hundred", "28.7 more of every hundred"),  # a part of a number
-        ("it solves 28", "it solves 28.7"),
-        ("it solves 28.7 mor", "it solves 28.7 mor"),
-    ],
-)
+UNSAID = [
+    ("it solves 28.7 more of every hundred", ""),  # however it is broken into lines
+    ("it solves 27.1 more of every hundred", "it solves 28.7 more of every hundred"),
+    ("it solves −0.1 more of every hundred", "it solves 28.7 more of every hundred"),
+    ("every hundred, in all three seeds", "every hundred, in all four seeds"),
+    ("It solves more of a hundred puzzles in every seed", "it solves 28.7 more of every"),
+    ("of hundred every, in all four seeds", "hundred, in all four seeds"),
+    ("8.7 more of every hundred", "28.7 more of every hundred"),  # a part of a number
+    ("it solves 28", "it solves 28.7"),
+    ("it solves 28.7 mor", "it solves 28.7 mor"),
+]
+
+
+@pytest.mark.parametrize(("words", "there"), UNSAID)
 def test_what_is_not_said_is_told_with_its_cell_and_what_stands_there(words, there):
     page = Says("book/cats.ipynb", CELLS)
     page(words)
@@ -43,14 +43,14 @@ def test_what_is_not_said_is_told_with_its_cell_and_what_stands_there(words, the
     assert all(said.endswith(f"and the records\n    {words}") for said in page.wrong)
 
 
-@pytest.mark.parametrize(
-    ("rests", "turned"),
-    [
-        ({"held": [HELD], "failed": [FAILED], "untold": [UNTOLD]}, 0),
-        *(({kind: [HELD, UNTOLD, FAILED]}, 2) for kind in ("held", "failed", "untold")),
-        ({"where": False}, 1),
-    ],
-)
+RESTS = [
+    ({"held": [HELD], "failed": [FAILED], "untold": [UNTOLD]}, 0),
+    *(({kind: [HELD, UNTOLD, FAILED]}, 2) for kind in ("held", "failed", "untold")),
+    ({"where": False}, 1),
+]
+
+
+@pytest.mark.parametrize(("rests", "turned"), RESTS)
 def test_a_verdict_that_turned_names_the_sentence(rests, turned):
     page = Says("book/cats.ipynb", CELLS)
     page("As we saw, it solves", HELPS, **rests)

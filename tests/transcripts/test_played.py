@@ -67,56 +67,56 @@ def test_a_transcript_has_its_script():
     assert script_of(lines).split("\n") == ["press More", "# it counts", "press More", "", "reload"]
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "said"),
-    [
-        ("rgb(0, 114, 178)", "rgb(213, 94, 0)", "# it counts: > press More: was"),
-        ("of 3 letters", "of 3 words", "was + p"),
-        ('count") + 1); }', 'count") + 1); button.blur(); }', "gone: ~ button"),
-        ('model.on("change:count", show)', "show()", "gone: ~ p"),
-    ],
-)  # fmt: skip
+CHANGES = [
+    ("rgb(0, 114, 178)", "rgb(213, 94, 0)", "# it counts: > press More: was"),
+    ("of 3 letters", "of 3 words", "was + p"),
+    ('count") + 1); }', 'count") + 1); button.blur(); }', "gone: ~ button"),
+    ('model.on("change:count", show)', "show()", "gone: ~ p"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("old", "new", "said"), CHANGES)
 def test_a_change_of_a_widget_is_told_with_its_place(browser, old, new, said):
     found = [each.said for each in differences(played(browser), played(browser, old, new))]
     assert found
     assert said in found[0], found
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "script", "said"),
-    [
-        ('model.get("count") + 1', "nowhere.count", SCRIPT, "press More: nowhere is not defined"),
-        ("show();\n  el", "nowhere();\n  el", SCRIPT, "at first: .*nowhere is not defined"),
-        ("", "", "press Less", "press Less: nothing is called 'Less'; the buttons are: More"),
-        ("", "", "push More", "push More: no such line"),
-        (
-            "return () => model.off",
-            "const off = () => model.off",
-            "press More",
-            "once it has gone it still listens to 0 change:count",
-        ),
-        (
-            "show();\n  el",
-            'show();\n  document.addEventListener("visibilitychange", show);\n  el',
-            "",
-            "once it has gone it still listens to document visibilitychange",
-        ),
-        (
-            "  el.append(",
-            '  el.className = "attn-widget"; shown.id = button.id = "x"; el.append(',
-            "",
-            "at first: two things have the id x",
-        ),
-        (
-            "  el.append(",
-            """el.className = "attn-widget"; el.innerHTML = `<svg stroke-linecap="round">
-              <path vector-effect="non-scaling-stroke" d=""/>
-              <path vector-effect="non-scaling-stroke" d="M1 1L2 2M3 3L3 3"/></svg>`; el.append(""",
-            "",
-            "at first: a point is drawn that is a blot in WebKit: <path [^;]*3 3L3 3[^;]*$",
-        ),
-    ],
-)
+TROUBLES = [
+    ('model.get("count") + 1', "nowhere.count", SCRIPT, "press More: nowhere is not defined"),
+    ("show();\n  el", "nowhere();\n  el", SCRIPT, "at first: .*nowhere is not defined"),
+    ("", "", "press Less", "press Less: nothing is called 'Less'; the buttons are: More"),
+    ("", "", "push More", "push More: no such line"),
+    (
+        "return () => model.off",
+        "const off = () => model.off",
+        "press More",
+        "once it has gone it still listens to 0 change:count",
+    ),
+    (
+        "show();\n  el",
+        'show();\n  document.addEventListener("visibilitychange", show);\n  el',
+        "",
+        "once it has gone it still listens to document visibilitychange",
+    ),
+    (
+        "  el.append(",
+        '  el.className = "attn-widget"; shown.id = button.id = "x"; el.append(',
+        "",
+        "at first: two things have the id x",
+    ),
+    (
+        "  el.append(",
+        """el.className = "attn-widget"; el.innerHTML = `<svg stroke-linecap="round">
+          <path vector-effect="non-scaling-stroke" d=""/>
+          <path vector-effect="non-scaling-stroke" d="M1 1L2 2M3 3L3 3"/></svg>`; el.append(""",
+        "",
+        "at first: a point is drawn that is a blot in WebKit: <path [^;]*3 3L3 3[^;]*$",
+    ),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "script", "said"), TROUBLES)
 def test_what_no_widget_may_do_is_told_with_the_line(browser, old, new, script, said):
     with pytest.raises(pytest.fail.Exception, match=said):
         played(browser, old, new, script)

@@ -16,14 +16,14 @@ def in_place(scores):
     return scores
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
-        in_place,
-        lambda scores: scores - 1e9 * torch.ones_like(scores).triu(1),
-        lambda s: in_place(s.double()),
-    ],
-)
+MASKS = [
+    in_place,
+    lambda scores: scores - 1e9 * torch.ones_like(scores).triu(1),
+    lambda s: in_place(s.double()),
+]
+
+
+@pytest.mark.parametrize("answer", MASKS)
 def test_other_masks_pass(answer) -> None:
     assert checks.masked(answer).passed
 

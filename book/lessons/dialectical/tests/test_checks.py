@@ -118,16 +118,16 @@ def detects(model):
     return torch.tensor(future_leak(model, torch.zeros(1, 6, dtype=torch.long), 7) > 0)
 
 
-@pytest.mark.parametrize(
-    ("check", "answer"),
-    [
-        (checks.floor, lambda p: torch.tensor(Brackets(1, filler=p).floor)),
-        (checks.mask, lambda s, k: right_mask(s, k).double()),
-        (checks.mask, lambda s, k: right_mask(s, torch.ones_like(k)).masked_fill(~k, -1e9)),
-        (checks.reads_ahead, detects),
-        (checks.hidden, as_hidden_as_can_be),
-        (checks.allowed, may),
-    ],
-)
+RIGHT = [
+    (checks.floor, lambda p: torch.tensor(Brackets(1, filler=p).floor)),
+    (checks.mask, lambda s, k: right_mask(s, k).double()),
+    (checks.mask, lambda s, k: right_mask(s, torch.ones_like(k)).masked_fill(~k, -1e9)),
+    (checks.reads_ahead, detects),
+    (checks.hidden, as_hidden_as_can_be),
+    (checks.allowed, may),
+]
+
+
+@pytest.mark.parametrize(("check", "answer"), RIGHT)
 def test_another_right_answer_passes(check: Callable, answer: Callable) -> None:
     assert check(answer).passed

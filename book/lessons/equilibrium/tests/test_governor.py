@@ -11,17 +11,16 @@ from book.lessons.equilibrium.governor import Governor, force_left
 
 from .sizes import SMALL, make
 
+GOVERNED = [
+    (0.1, 1, {}, 1),
+    (3, 1, {}, 0.8),
+    (3, 1, {"tolerance": 100.0}, 1),
+    (1, 1, {"tolerance": 1e-9}, 0.8),
+    (0.1, torch.nan, {}, 0.8),  # what is no number has not settled
+]
 
-@pytest.mark.parametrize(
-    ("scale", "embedding", "settings", "factor"),
-    [
-        (0.1, 1, {}, 1),
-        (3, 1, {}, 0.8),
-        (3, 1, {"tolerance": 100.0}, 1),
-        (1, 1, {"tolerance": 1e-9}, 0.8),
-        (0.1, torch.nan, {}, 0.8),  # what is no number has not settled
-    ],
-)
+
+@pytest.mark.parametrize(("scale", "embedding", "settings", "factor"), GOVERNED)
 def test_the_block_is_scaled_down_where_it_does_not_settle(scale, embedding, settings, factor):
     model, sequences = make(replace(SMALL, relaxation=Relaxation(20, 0.4)))
     with torch.no_grad():

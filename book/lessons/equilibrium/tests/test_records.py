@@ -17,21 +17,21 @@ TEXT = Text.read(FALLBACK)  # always at hand
 TRAINED = {"length": recipe.LENGTH}
 
 
-@pytest.mark.parametrize(
-    ("name", "settings"),
-    [
-        ("training", TRAINED | recorded.settings(recipe.SEEDS)
-         | {"validation pieces": recipe.JUDGED, "characters": 1_115_394}),
-        ("ungoverned", TRAINED | recorded.settings(recipe.UNGOVERNED_SEEDS)),
-        ("page", {"seeds": recipe.SEEDS, "steps": recipe.IN_PAGE_STEPS, "batch": recipe.BATCH,
-                  "lr": recipe.IN_PAGE_RATE}),
-        ("gradients", {"seeds": recipe.GRADIENT_SEEDS, "batch": recipe.PUBLISHED_BATCH,
-                       "length": recipe.PUBLISHED_LENGTH, "steps": [*recipe.GRADIENT_STEPS],
-                       "betas": [*recipe.NUDGES], "step": recipe.GRADIENT_STEP}),
-        ("limit", {"seeds": recipe.GRADIENT_SEEDS, "steps": [*recipe.GRADIENT_STEPS],
-                   "step": recipe.GRADIENT_STEP}),
-    ],
-)  # fmt: skip
+RECORDS = [
+    ("training", TRAINED | recorded.settings(recipe.SEEDS)
+     | {"validation pieces": recipe.JUDGED, "characters": 1_115_394}),
+    ("ungoverned", TRAINED | recorded.settings(recipe.UNGOVERNED_SEEDS)),
+    ("page", {"seeds": recipe.SEEDS, "steps": recipe.IN_PAGE_STEPS, "batch": recipe.BATCH,
+              "lr": recipe.IN_PAGE_RATE}),
+    ("gradients", {"seeds": recipe.GRADIENT_SEEDS, "batch": recipe.PUBLISHED_BATCH,
+                   "length": recipe.PUBLISHED_LENGTH, "steps": [*recipe.GRADIENT_STEPS],
+                   "betas": [*recipe.NUDGES], "step": recipe.GRADIENT_STEP}),
+    ("limit", {"seeds": recipe.GRADIENT_SEEDS, "steps": [*recipe.GRADIENT_STEPS],
+               "step": recipe.GRADIENT_STEP}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "settings"), RECORDS)
 def test_a_record_is_of_the_recipe(name: str, settings: dict[str, Any]) -> None:
     found = results.load(f"equilibrium_{name}")["settings"]
     assert {k: v for k, v in found.items() if k not in ("counted", "yardsticks")} == settings

@@ -42,24 +42,24 @@ def follows(body: Body) -> Tensor:
     return body.follows[PAIR]["dot"]
 
 
-@pytest.mark.parametrize(
-    ("text", "of", "at", "value", "verdict", "found"),
-    [
-        (claims.STRICT, moved(ALONE, "angle"), P10, 0.96, True, "at most 0.96"),
-        (claims.STRICT, moved(ALONE, "dot"), P10, 0.5, False, "at most 0.50"),
-        (claims.STRICT, moved(ALONE, "dot"), (P10, 0), 0.96, False, "at most 0.26"),
-        (claims.STRICT, moved(ALONE, "volume"), (P12, 3), 0.85, None, "least 0.850 right"),
-        (claims.VARIED, moved(PAIR, "dot"), (P11, 3), 0.9, False, "0.90 to 0.99 right"),
-        (ONE_SEED, moved(VARIED, "dot"), (HOME, 3), 0.95, True, "0.95 right"),
-        (ALL_SEEDS, moved(PAIR, "dot"), (HOME, 3), 0.85, False, "0.85 to 0.97 right"),
-        (claims.FOLLOWS, follows, (0, 17), 0.9, True, "18 back in 0.90"),
-        (claims.FOLLOWS, follows, (0, 17, 3), 0.9, False, " to 0.90"),
-        (claims.FOLLOWS, follows, (0, 17), 0.5, False, "18 back in 0.50"),
-        (claims.STRANGER, loud("others"), X100, 0.9, False, "0.90 (0.90) of"),
-        (claims.STRANGER, loud("others"), (X100, 3), 0.5, True, "(0.50 to 1.00)"),
-        (claims.FRIEND, loud("own"), X3, 0.91, True, "0.91 (0.91) right"),
-    ],
-)
+TURNS = [
+    (claims.STRICT, moved(ALONE, "angle"), P10, 0.96, True, "at most 0.96"),
+    (claims.STRICT, moved(ALONE, "dot"), P10, 0.5, False, "at most 0.50"),
+    (claims.STRICT, moved(ALONE, "dot"), (P10, 0), 0.96, False, "at most 0.26"),
+    (claims.STRICT, moved(ALONE, "volume"), (P12, 3), 0.85, None, "least 0.850 right"),
+    (claims.VARIED, moved(PAIR, "dot"), (P11, 3), 0.9, False, "0.90 to 0.99 right"),
+    (ONE_SEED, moved(VARIED, "dot"), (HOME, 3), 0.95, True, "0.95 right"),
+    (ALL_SEEDS, moved(PAIR, "dot"), (HOME, 3), 0.85, False, "0.85 to 0.97 right"),
+    (claims.FOLLOWS, follows, (0, 17), 0.9, True, "18 back in 0.90"),
+    (claims.FOLLOWS, follows, (0, 17, 3), 0.9, False, " to 0.90"),
+    (claims.FOLLOWS, follows, (0, 17), 0.5, False, "18 back in 0.50"),
+    (claims.STRANGER, loud("others"), X100, 0.9, False, "0.90 (0.90) of"),
+    (claims.STRANGER, loud("others"), (X100, 3), 0.5, True, "(0.50 to 1.00)"),
+    (claims.FRIEND, loud("own"), X3, 0.91, True, "0.91 (0.91) right"),
+]
+
+
+@pytest.mark.parametrize(("text", "of", "at", "value", "verdict", "found"), TURNS)
 def test_a_claim_turns_with_what_it_rests_on(text, of, at, value, verdict, found):
     body = evidence.recorded()
     of(body)[at] = value
@@ -108,18 +108,18 @@ def strangers(**scores: list[float]) -> Resilience:
     return replace(SCENE, keys=[SCENE.keys[0], *(key._replace(**{name: x}) for key, x in keys)])
 
 
-@pytest.mark.parametrize(
-    ("text", "scene", "verdict"),
-    [
-        ("Dot product: “As", strangers(dot=[0.1, 0.9, 0.1, 0.1, 0.3]), True),
-        ("Dot product: “As", strangers(dot=[0.1, 0.9, 0.1, 0.1, 0.1]), False),
-        ("Dot product: “As", strangers(dot=[NAN, 0.9, 0.1, 0.1, 0.1]), None),
-        ("The same, if", replace(SCENE, shared=SCENE.shared | {5.0: 0.4}), False),
-        ("Volume: “as", strangers(volume=[-1.0, -30.0, -25.0, -40.0, -50.0]), False),
-        ("Volume: “as", strangers(volume=[-1.0, -2.0, -2.0, -3.0, -4.0]), False),
-        ("The published", SCENE, True),
-    ],
-)
+SCENES = [
+    ("Dot product: “As", strangers(dot=[0.1, 0.9, 0.1, 0.1, 0.3]), True),
+    ("Dot product: “As", strangers(dot=[0.1, 0.9, 0.1, 0.1, 0.1]), False),
+    ("Dot product: “As", strangers(dot=[NAN, 0.9, 0.1, 0.1, 0.1]), None),
+    ("The same, if", replace(SCENE, shared=SCENE.shared | {5.0: 0.4}), False),
+    ("Volume: “as", strangers(volume=[-1.0, -30.0, -25.0, -40.0, -50.0]), False),
+    ("Volume: “as", strangers(volume=[-1.0, -2.0, -2.0, -3.0, -4.0]), False),
+    ("The published", SCENE, True),
+]
+
+
+@pytest.mark.parametrize(("text", "scene", "verdict"), SCENES)
 def test_what_a_formula_tells_turns_with_its_numbers(text, scene, verdict):
     rounding = {"expanded": {1.0: Rounding(0.0, -1.0, 1.0)}}
     (found,) = (c for c in claims.of_formula(rounding, scene) if c.text.startswith(text))

@@ -80,23 +80,23 @@ def drawn() -> tuple[Tensor, Tensor]:
     return recipe.TASK.sample(10, Generator().manual_seed(0), "minimal", held_out=True)
 
 
+SPENT = [
+    (spend, 4, ["Right: 10 of 10 solved with 4.00 looks a puzzle."]),
+    (spend, 5, ["0 of 10 solved with 4.00"]),
+    (lambda look, x: spend(look, x, 5), 4, ["Not yet", "more than 40 looks, 4 a puzzle"]),
+    (lambda look, x: spend(look, x, 1), 1, ["Right", "10 of 10 solved with 1.00"]),
+    (lambda look, x: spend(look, x, 3), 4, ["Not yet: 0 of 10 solved, and 4 looks for each"]),
+    (lambda look, x: ..., 1, ["no answer yet"]),
+    (lambda look, x: x[:3], 1, ["shape (10, 36)"]),
+    (lambda look, x: look(x[:, :4])[1], 1, ["takes boards [n, 36]"]),
+    (half, 8, ["5 of 10 solved with 4.00"]),
+    (lambda look, x: x.clamp(min=1), 1, ["Not yet", "only 0 looks for 10 puzzles"]),
+    (now_and_then, 1, ["Right", "draws at random", *(f"with {n}.00 looks" for n in (4, 3, 2))]),
+]
+
+
 @pytest.mark.in_short(4)
-@pytest.mark.parametrize(
-    ("answer", "needs", "said"),
-    [
-        (spend, 4, ["Right: 10 of 10 solved with 4.00 looks a puzzle."]),
-        (spend, 5, ["0 of 10 solved with 4.00"]),
-        (lambda look, x: spend(look, x, 5), 4, ["Not yet", "more than 40 looks, 4 a puzzle"]),
-        (lambda look, x: spend(look, x, 1), 1, ["Right", "10 of 10 solved with 1.00"]),
-        (lambda look, x: spend(look, x, 3), 4, ["Not yet: 0 of 10 solved, and 4 looks for each"]),
-        (lambda look, x: ..., 1, ["no answer yet"]),
-        (lambda look, x: x[:3], 1, ["shape (10, 36)"]),
-        (lambda look, x: look(x[:, :4])[1], 1, ["takes boards [n, 36]"]),
-        (half, 8, ["5 of 10 solved with 4.00"]),
-        (lambda look, x: x.clamp(min=1), 1, ["Not yet", "only 0 looks for 10 puzzles"]),
-        (now_and_then, 1, ["Right", "draws at random", *(f"with {n}.00 looks" for n in (4, 3, 2))]),
-    ],
-)
+@pytest.mark.parametrize(("answer", "needs", "said"), SPENT)
 def test_the_budget(answer, needs, said, monkeypatch):
     ten = drawn()
     monkeypatch.setattr(checks, "PUZZLES", len(ten[0]))

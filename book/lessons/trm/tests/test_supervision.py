@@ -200,18 +200,18 @@ def test_what_is_judged_is_probed_off_the_clock(ema, monkeypatch):
     assert seen.seen["w"][-1].equal(weights(run.model)) == (ema is None)
 
 
-@pytest.mark.parametrize(
-    ("name", "values", "reason"),
-    [
-        ("loss", ["hinge"], "softmax, stablemax"),
-        ("seats", [0], "no training"),
-        ("steps", [0], "no training"),
-        ("exploration", [1.5, math.nan], "shares"),
-        ("ema", [1.0, -0.5, math.nan], "shares"),
-        ("halt_weight", [-1.0, math.nan], "halt_weight is 0 or more"),
-        ("clip", [-1.0, 0.0, math.nan], "clip above 0"),
-    ],
-)
+REFUSED = [
+    ("loss", ["hinge"], "softmax, stablemax"),
+    ("seats", [0], "no training"),
+    ("steps", [0], "no training"),
+    ("exploration", [1.5, math.nan], "shares"),
+    ("ema", [1.0, -0.5, math.nan], "shares"),
+    ("halt_weight", [-1.0, math.nan], "halt_weight is 0 or more"),
+    ("clip", [-1.0, 0.0, math.nan], "clip above 0"),
+]
+
+
+@pytest.mark.parametrize(("name", "values", "reason"), REFUSED)
 def test_settings_that_cannot_be_are_refused(name, values, reason):
     for value in values:
         with pytest.raises(ValueError, match=reason):

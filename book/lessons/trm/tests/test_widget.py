@@ -54,17 +54,17 @@ def test_what_the_reader_chose_stays_until_boards_have_another_shape() -> None:
     assert (widget.run, widget.puzzle) == ("one", first)
 
 
-@pytest.mark.parametrize(
-    ("change", "sentence"),
-    [
-        ({"config": replace(SMALL, mixer="attention", width=16)}, "mixer 'mlp', not 'attention'"),
-        (
-            {"task": Sudoku(2, 5), "config": replace(SMALL, cells=100, vocabulary=11)},
-            "room for 9 digits, not 10",
-        ),
-        ({"task": Sudoku(2, 2)}, "boards have 16 cells and a vocabulary of 5; .* for 36 and 7"),
-    ],
-)
+REFUSED = [
+    ({"config": replace(SMALL, mixer="attention", width=16)}, "mixer 'mlp', not 'attention'"),
+    (
+        {"task": Sudoku(2, 5), "config": replace(SMALL, cells=100, vocabulary=11)},
+        "room for 9 digits, not 10",
+    ),
+    ({"task": Sudoku(2, 2)}, "boards have 16 cells and a vocabulary of 5; .* for 36 and 7"),
+]
+
+
+@pytest.mark.parametrize(("change", "sentence"), REFUSED)
 def test_what_no_page_can_show_is_neither_loaded_nor_taught(change: dict, sentence: str) -> None:
     widget = SudokuExplorer()
     with pytest.raises(ValueError, match=sentence):
