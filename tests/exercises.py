@@ -9,9 +9,8 @@ import contextlib
 import html
 import json
 import re
-import shutil
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -120,20 +119,24 @@ def leaks(found: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
 
 def little_book(folder: Path) -> Path:
     """A book of one page and one exercise, whose packages are next to nothing."""
-    root = folder / "book of one"
     package = '"""Tiny."""\n\n__version__ = "0.2.0"\n'
-    for name in ("book", "attn_notes"):
-        (root / name).mkdir(parents=True)
-        (root / name / "__init__.py").write_text(package, "utf-8")
+    files: dict[str, Any] = {f"{name}/__init__.py": package for name in ("book", "attn_notes")}
     for name in ("LICENSE", "README.md", "pyproject.toml", "book/pyproject.toml"):
-        shutil.copy(ROOT / name, root / name)
-    (root / "_toc.yml").write_text("format: jb-book\nroot: book/lessons/tiny/tiny\n", "utf-8")
+        files[name] = (ROOT / name).read_bytes()
+    files["_toc.yml"] = "format: jb-book\nroot: book/lessons/tiny/tiny\n"
     lesson = nbformat.read(ROOT / lesson_page("deep_qkv"), as_version=4)
     lesson.cells = [c for c in lesson.cells if re.match("setup$|exercise-floor", c.id)]
-    page = root / lesson_page("tiny")
-    page.parent.mkdir(parents=True)
-    nbformat.write(lesson, page)
-    return root
+    files[str(lesson_page("tiny"))] = nbformat.writes(lesson)
+    return written(folder / "book of one", files)
+
+
+def written(folder: Path, files: Mapping[str, Any]) -> Path:
+    """Files below a folder by their names: bytes, text, or what is written as JSON."""
+    for name, content in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        text = content if isinstance(content, bytes | str) else json.dumps(content)
+        (folder / name).write_bytes(text if isinstance(text, bytes) else text.encode())
+    return folder
 
 
 def contents(folder: Path) -> dict[Path, bytes | None]:

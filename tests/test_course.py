@@ -83,9 +83,8 @@ def test_nothing_is_lost_and_what_was_mended_is_taken_over_where_nobody_has_work
     before = exercises.contents(folder)
     assert make() == "Nothing has changed.\n" and exercises.contents(folder) == before
 
-    for name in (STUDENTS / "mine.ipynb", PRIVATE / "answers.ipynb", Path("grades/week-1.csv")):
-        (folder / name).parent.mkdir(exist_ok=True)
-        (folder / name).write_text("somebody's", "utf-8")
+    theirs = (STUDENTS / "mine.ipynb", PRIVATE / "answers.ipynb", "grades/week-1.csv")
+    exercises.written(folder, dict.fromkeys(map(str, theirs), "somebody's"))
     before = exercises.contents(folder)
     left = re.findall(r"left +(\S+): somebody has worked there$", make("--seed", "7"), re.M)
     assert left == [PRIVATE.as_posix(), STUDENTS.as_posix()]
@@ -265,12 +264,8 @@ def test_the_site_for_students_tells_nothing_and_checks_as_the_books_does(tmp_pa
     sources = {path.relative_to(ROOT).as_posix(): path.read_bytes() for path in paths}
 
     def there(files: dict[str, bytes]) -> Path:
-        folder = Path(tempfile.mkdtemp(dir=tmp_path))
-        for name, text in files.items():
-            if name.endswith((".md", ".ipynb")):
-                (folder / name).parent.mkdir(parents=True, exist_ok=True)
-                (folder / name).write_bytes(text)
-        return folder
+        pages = {name: x for name, x in files.items() if name.endswith((".md", ".ipynb"))}
+        return exercises.written(Path(tempfile.mkdtemp(dir=tmp_path)), pages)
 
     assert exercises.leaks(exercises.texts(there(sources)))
     for hints in (True, False):

@@ -172,8 +172,7 @@ def test_a_slides_state_has_what_its_widget_needs_and_no_more():
 
 def test_what_is_wrong_with_an_entry_is_said(tmp_path):
     there = tmp_path / decks.LESSONS / "one"
-    there.mkdir(parents=True)
-    (there / "teaching.md").write_text("| 90 | All of it | here |\n", "utf-8")
+    exercises.written(there, {"teaching.md": "| 90 | All of it | here |\n"})
     for entry, problem in (
         ({"title": "A", "plan": 1}, "it is one of question"),
         ({"title": "A", "plan": 2, "board": "x"}, "its step is one of 1 to 1, not 2"),
@@ -197,8 +196,7 @@ def test_a_deck_that_is_the_same_is_not_printed_again(tmp_path, monkeypatch, cap
     """And where there is no browser it says what to install."""
     old, new = tmp_path / "old", tmp_path / "new"
     for folder in (old, new):
-        folder.mkdir()
-        (folder / "one.html").write_text("a deck", "utf-8")
+        exercises.written(folder, {"one.html": "a deck"})
     monkeypatch.setattr(browser, "find_browser", lambda: None)
     printing.decks(old, old)
     assert "not printed: no Chromium" in capsys.readouterr().out

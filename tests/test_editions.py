@@ -280,8 +280,7 @@ BEGUN = [
 def test_what_somebody_has_begun_is_not_touched(edition, path, told, book, capsys):
     made, begun = book / editions.FOLDER, Path(f"attention-notes-{edition}") / path
     assert run(book, "editions") == 0
-    (made / begun).parent.mkdir(parents=True, exist_ok=True)
-    (made / begun).write_text("mine", "utf-8")
+    exercises.written(made, {str(begun): "mine"})
     before = exercises.contents(book)
     capsys.readouterr()
     for command, said in (

@@ -40,6 +40,7 @@ from book.course.reports import Grade
 from book.course.submissions import Handed, Student
 from book.site.dependencies import BookError, pages_of
 
+from .exercises import written
 from .test_course import ROOT, WEEKS
 
 SORTERS = next(week for week in WEEKS if week.stem == "deep_qkv")
@@ -126,9 +127,7 @@ def test_every_layout_is_read(read, tmp_path):
         box = opened(found)
         assert found.student == student and sources(box, "floor") == [MINE] and box.notes == []
         assert found.places[0].late == ("LATE" in name)
-    path = tmp_path / "submitted" / "ada" / SORTERS.name / "week.ipynb"
-    path.parent.mkdir(parents=True)
-    path.write_text(json.dumps(book), "utf-8")
+    written(tmp_path / "submitted", {f"ada/{SORTERS.name}/week.ipynb": book})
     inner = packed(tmp_path / "inner.zip", {"deep/Copy of x.ipynb": book}).read_bytes()
     both = submissions.read(tmp_path / "submitted", SORTERS) + read({"ada/x.zip": inner})
     told = [(one.student.name, sources(opened(one), "floor")) for one in both]
@@ -303,12 +302,8 @@ def test_an_odd_file_costs_one_row_and_the_row_says_why(tmp_path):
     files = {f"{name}/{name}": content for name, (content, _) in ODD.items()}
     files |= {f"{name}/{name}": content for name, content in READ.items()}
     files |= dict.fromkeys(NAMES_OF, BOOK)
-    folder = tmp_path / "folder"
-    for name, content in files.items():
-        if name not in NAMES_OF:
-            (folder / name).parent.mkdir(parents=True)
-            text = content if isinstance(content, bytes) else json.dumps(content).encode()
-            (folder / name).write_bytes(text)
+    some = {name: content for name, content in files.items() if name not in NAMES_OF}
+    folder = written(tmp_path / "folder", some)
     (folder / "a folder" / "x.ipynb").mkdir(parents=True)
     (folder / "a link").symlink_to(tmp_path)
     (folder / "eve").mkdir()
@@ -470,11 +465,9 @@ def test_what_was_handed_out_beside_a_sheet_is_no_answer(read, tmp_path):
 def test_what_nbgrader_collected_is_handed_back_where_it_looks(tmp_path):
     root, week = tmp_path / "seminar", WEEKS[1]
     for each in (WEEKS[0], week):
+        receipt = {name: f"{name} {each.number}" for name in submissions.RECEIPT}
         there = root / "submitted" / "ada" / each.name
-        there.mkdir(parents=True)
-        (there / "Mine.ipynb").write_text(json.dumps(sheet({}, each)), "utf-8")
-        for name in submissions.RECEIPT:
-            (there / name).write_text(f"{name} {each.number}", "utf-8")
+        written(there, {"Mine.ipynb": sheet({}, each), **receipt})
     (handed_in,) = submissions.read(root / "submitted", week)  # not of the week before
     box = opened(handed_in, week)
     assert handed_in.student.key == "ada" and box.notes == []
@@ -748,11 +741,9 @@ def test_a_student_is_meant_by_a_number_that_stays_and_by_a_name_that_is_one_per
 
 
 def test_what_is_kept_is_of_its_checks_and_not_of_a_sentence(tmp_path):
-    there = tmp_path / "book/lessons/deep_qkv"
-    there.mkdir(parents=True)
     marks = []
     for name, text in (("checks.py", "1"), ("checks.py", "2"), ("lesson.md", "a sentence")):
-        (there / name).write_text(text, "utf-8")
+        written(tmp_path, {f"book/lessons/deep_qkv/{name}": text})
         marks.append(grading.mark_of(tmp_path, SORTERS, 7))
     assert marks[0] != marks[1] == marks[2] != grading.mark_of(tmp_path, SORTERS, 8)
     path = tmp_path / grading.RESULTS
@@ -845,10 +836,8 @@ def test_canvass_gradebook_is_filled_in_its_column(tmp_path):
 
 def test_a_spreadsheet_has_all_weeks_and_what_a_teacher_adds(tmp_path):
     for number, rows in ((1, ["a_1,Ada,5", "b_2,=1+1,"]), (2, ["a_9,Ada,2.5"])):
-        there = tmp_path / f"week-{number}-x"
-        there.mkdir()
         text = "\n".join(["student,name,points", *rows])
-        (there / "grades.csv").write_text(text, "utf-8")
+        written(tmp_path, {f"week-{number}-x/grades.csv": text})
     (tmp_path / platforms.MORE).write_text("student;project;exam\nAda;10;7,5\n", "utf-8")
     platforms.write_course(tmp_path)
     sheet = openpyxl.load_workbook(tmp_path / "course.xlsx").active

@@ -8,14 +8,9 @@ import pytest
 from book.editions import manifest
 from book.site.dependencies import BookError
 
+from .exercises import written
+
 FILES = {"a/b/one": "1", "a/two": "2", "three": "3"}
-
-
-def write(folder: Path, contents: dict[str, str]) -> Path:
-    for name, text in contents.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text, "utf-8")
-    return folder
 
 
 def read(folder: Path) -> dict[str, str]:
@@ -25,7 +20,7 @@ def read(folder: Path) -> dict[str, str]:
 
 @pytest.fixture
 def made(tmp_path):
-    manifest.replace(write(tmp_path / "new", FILES), tmp_path / "made")
+    manifest.replace(written(tmp_path / "new", FILES), tmp_path / "made")
     return tmp_path / "made"
 
 
@@ -38,7 +33,7 @@ def test_what_the_build_wrote_is_nobodys_and_whatever_else_is_there_is_named(mad
     (made / "a" / "two").symlink_to(made.with_name("two"))
     (made / "link").symlink_to(made / "a")
     (made / "a" / "b" / "submitted" / "ada").mkdir(parents=True)
-    write(made, {"a/gradebook.db": "", "three": "changed"})
+    written(made, {"a/gradebook.db": "", "three": "changed"})
     found = ["a/b/submitted/", "a/gradebook.db", "a/two (changed)", "link", "three (changed)"]
     assert manifest.begun(made) == found
     (made / manifest.NAME).unlink()
@@ -56,7 +51,7 @@ def test_a_refusal_names_the_first_and_counts_the_rest(tmp_path):
 
 def test_the_new_stands_in_the_place_of_the_old(made, tmp_path):
     changed = {"a/two": "two", "c/four": "4"}
-    manifest.replace(write(tmp_path / "new", changed), made)
+    manifest.replace(written(tmp_path / "new", changed), made)
     assert read(made) == changed and manifest.begun(made) == [] and not (made / "a" / "b").exists()
 
 
@@ -71,7 +66,7 @@ def test_what_was_cut_short_is_not_taken_for_somebodys(moves, made, tmp_path, mo
         done.append(path)
         move(path, there)
 
-    write(tmp_path / "new", {"three": "changed", "five": "5"})
+    written(tmp_path / "new", {"three": "changed", "five": "5"})
     monkeypatch.setattr(shutil, "move", interrupted)
     with pytest.raises(KeyboardInterrupt):
         manifest.replace(tmp_path / "new", made)

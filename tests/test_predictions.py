@@ -53,9 +53,8 @@ def test_a_question_tells_what_is_asked_and_becomes_a_part_once_it_is_known() ->
 
 
 def hand_in(folder: Path, guess: Any, name: str = "predictions-animals.json", **of: Any) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
     entry = {"part": "cats", "guess": guess, "came": 80.0, "best": 100, "low": 0, "high": 100} | of
-    (folder / name).write_text(json.dumps([entry]), "utf-8")
+    exercises.written(folder, {name: [entry]})
 
 
 def drawn(picture: Picture, marker: str) -> list[tuple[float, float]]:
@@ -119,7 +118,7 @@ def test_names_that_learning_platforms_give_are_read(name: str, read: bool, tmp_
 def test_a_file_of_a_page_is_read_again_as_it_was(tmp_path: Path) -> None:
     part = Part("loss", -1.3, 2.0, came=0.016, best=0.0, linthresh=0.01)
     told = {"part": "loss", "guess": 0.5, **part._asdict()}
-    (tmp_path / "predictions-animals.json").write_text(json.dumps([told]), "utf-8")
+    exercises.written(tmp_path, {"predictions-animals.json": [told]})
     found, _ = predictions.collected(tmp_path, "animals")
     assert found == {"loss": [(0.5, part)]}
     picture = predictions.together(tmp_path, "animals")

@@ -4,7 +4,6 @@ import html
 import io
 import math
 import re
-import shutil
 import xml.etree.ElementTree as ElementTree
 import zipfile
 from collections.abc import Callable
@@ -20,6 +19,8 @@ from moodle_xml_parser.parser import parse_string
 from book.course import exams, questions
 from book.course.questions import Question
 from book.site.dependencies import BookError, stems_with
+
+from .exercises import written
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "book" / "teaching"
@@ -228,8 +229,7 @@ def test_an_entry_that_is_not_whole_is_named(change, said: str, tmp_path: Path) 
     (entry,) = (each for each in entries if each["id"] == "control")
     change(entry)
     path = tmp_path / "deep_qkv" / "questions.yml"
-    path.parent.mkdir()
-    path.write_text(yaml.safe_dump(entries), "utf-8")
+    written(tmp_path, {"deep_qkv/questions.yml": yaml.safe_dump(entries)})
     if said:
         with pytest.raises(BookError, match=f"question control: .*{said}"):
             questions.read(path, 7)
@@ -293,10 +293,8 @@ def test_numbers_of_an_exams_tasks_agree_with_another_way(seed: int) -> None:
 
 
 def test_an_exam_of_another_length_is_named(tmp_path: Path) -> None:
-    for stem in STEMS:
-        there = tmp_path / path_of(stem).relative_to(ROOT)
-        there.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(path_of(stem), there)
+    paths = map(path_of, STEMS)
+    written(tmp_path, {str(path.relative_to(ROOT)): path.read_bytes() for path in paths})
     folder = tmp_path / FOLDER.relative_to(ROOT)
     for change, said in (
         (lambda exam: exam["questions"].pop(), "takes"),

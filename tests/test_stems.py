@@ -16,6 +16,8 @@ from book.site.dependencies import (
     own_stems,
 )
 
+from . import exercises
+
 ROOT = Path(__file__).parents[1]
 STEMS, OWN, BACKED = lesson_stems(ROOT), own_stems(ROOT), evidence_stems(ROOT)
 
@@ -100,10 +102,8 @@ def test_a_new_chapter_is_one_as_soon_as_it_is_listed(tmp_path: Path, own: bool)
     new = "      - file: book/lessons/cats/cats\n"
     (tmp_path / "_toc.yml").write_text(listed.replace(first, new + first))
     for name in ("cats", *STEMS, *OWN):
-        text = json.dumps({"metadata": {"own": name in OWN or (own and name == "cats")}})
-        page = tmp_path / lesson_page(name)
-        page.parent.mkdir(parents=True)
-        page.write_text(text)
+        of = {"own": name in OWN or (own and name == "cats")}
+        exercises.written(tmp_path, {str(lesson_page(name)): {"metadata": of}})
     assert lesson_stems(tmp_path) == (STEMS if own else ["cats", *STEMS])
     assert own_stems(tmp_path) == (["cats", *OWN] if own else OWN)
 
