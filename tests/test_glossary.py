@@ -55,15 +55,6 @@ def says(stem: str, word: str) -> bool:
     return re.search(rf"\b{re.escape(word)}(s|es|d|ed|ing)?\b", prose(stem), flags) is not None
 
 
-def emphasised(stem: str) -> set[str]:
-    found = set()
-    for cell in cells(stem):
-        text = re.sub(r"\$\$.*?\$\$|\$[^$]*\$|`[^`]*`", " ", cell, flags=re.S)
-        for words in re.findall(r"(?<![*\w])\*(?![*\s])([^*]+?)(?<!\s)\*(?![*\w])", text):
-            found.add(re.sub(r"\s+", " ", words).strip(".,;:").lower())
-    return found
-
-
 # What the page lists
 
 
@@ -128,45 +119,13 @@ HOUSE = {
 }  # fmt: skip
 
 
-# Emphasised where it is not a word that is defined: said with stress, a label of a figure or of a
-# widget, a title, or explained in the same breath and not used again.
-STRESSED = {
-    "beyond", "dot product",
-    "earlier", "every", "everything", "in", "is",
-    "later", "learn", "neither",
-    "published, masked", "random", "share",
-    "started at a third", "the answer only", "trained",
-    "two letters out of the loss", "vector",
-    "divided by three", "deep supervision", "halting",
-    "gradient", "hears", "cosine", "reciprocity", "deep equilibrium models",
-    "train", "8 seeds", "another seed", "next",  # buttons of the page
-    "one set of weights",
-    "compute until then",
-    "added", "attention", "e",
-    # titles of sources
-    "aep for the lm's causal attention (equilibrium reformulation), on real text",
-    "deep attention 1", "less is more: recursive reasoning with tiny networks",
-    "minimal dialectical attention head (with constrained decoding)",
-    "triple product attention (exterior dot product)",
-}  # fmt: skip
-BENT = {
-    "asymmetric equilibrium propagation": "aep", "answers": "answer", "classes": "class",
-    "halts": "halt",
-    "readings": "reading", "thinks": "think", "units": "unit",
-}  # fmt: skip
-
-
-def test_what_a_chapter_says_in_a_way_of_its_own_is_listed() -> None:
+def test_words_of_the_house_lead_from_the_glossary_to_each_chapter_that_uses_them() -> None:
     wrong = {}
     for stem in STEMS:
         house = {word for said, word in HOUSE.items() if re.search(rf"\b{said}\b", prose(stem))}
-        defined = {BENT.get(words, words) for words in emphasised(stem)} - STRESSED
-        linked = "glossary.md#term-" in "".join(cells(stem))
-        assert defined or linked, f"{stem} emphasises what it defines, or leads to it"
-        if missing := {word for word in house | defined if stem not in WORDS.get(word, [])}:
+        if missing := {word for word in house if stem not in WORDS.get(word, [])}:
             wrong[stem] = missing
-    assert wrong == {}, "define on the glossary's page, or say that it is only stressed"
-    assert STRESSED | {*BENT} <= set().union(*map(emphasised, STEMS)), "laid by no chapter"
+    assert wrong == {}
 
 
 # Symbols

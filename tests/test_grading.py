@@ -23,17 +23,7 @@ from hypothesis import HealthCheck
 from hypothesis import strategies as st
 
 from book import build
-from book.course import (
-    answers,
-    deadlines,
-    grading,
-    homework,
-    judge,
-    platforms,
-    reading,
-    reports,
-    submissions,
-)
+from book.course import answers, grading, homework, judge, platforms, reading, reports, submissions
 from book.course.course import Settings
 from book.course.homework import Exercise, Week
 from book.course.reports import Grade
@@ -59,12 +49,9 @@ def packed(path: Path, files: dict[str, object]) -> Path:
     return path
 
 
-@pytest.fixture
-def read(tmp_path):
-    def call(files: dict[str, object], week: Week = SORTERS) -> list[Handed]:
-        return submissions.read(packed(tmp_path / "all.zip", files), week)
-
-    return call
+def read(folder: Path, files: dict[str, object], week: Week = SORTERS) -> list[Handed]:
+    """What was handed in of a zip with these files."""
+    return submissions.read(packed(folder / "all.zip", files), week)
 
 
 def opened(handed: Handed, week: Week = SORTERS) -> reading.Box:
@@ -103,38 +90,36 @@ def sheet(change: dict[str, str], week: Week = SORTERS) -> dict[str, Any]:
 
 
 MOODLE = "Ada L_12_assignsubmission_file_"
+BRIEN = MOODLE.replace("Ada L", "Ada O'Brien-Ng")
+CANVAS = ("lovelaceada_47", "lovelaceada", "47", "canvas")
 LAYOUTS = {
     f"{MOODLE}/Kopie von week-1 (2).ipynb": (MOODLE, "Ada L", "12", "moodle"),
-    "Ada O'Brien-Ng_12_assignsubmission_file_x_y.ipynb": (
-        *("Ada O'Brien-Ng_12_assignsubmission_file_", "Ada O'Brien-Ng", "12", "moodle"),
-    ),
-    "lovelaceada_LATE_47_11_week-1-homework-2.ipynb": (
-        *("lovelaceada_47", "lovelaceada", "47", "canvas"),
-    ),
-    "lovelaceada_47_11_week_1.ipynb": ("lovelaceada_47", "lovelaceada", "47", "canvas"),
+    f"{BRIEN}x_y.ipynb": (BRIEN, "Ada O'Brien-Ng", "12", "moodle"),
+    "lovelaceada_LATE_47_11_week-1-homework-2.ipynb": CANVAS,
+    "lovelaceada_47_11_week_1.ipynb": CANVAS,
     f"All of week 1/{MOODLE}/x.ipynb": (MOODLE, "Ada L", "12", "moodle"),
-    "submissions/lovelaceada_47_11_x.ipynb": ("lovelaceada_47", "lovelaceada", "47", "canvas"),
+    "submissions/lovelaceada_47_11_x.ipynb": CANVAS,
     f"ada/{SORTERS.name}/renamed.ipynb": ("ada", "ada", "", "nbgrader"),
     "ada/mine.ipynb": ("ada", "ada", "", ""),
     "ada.ipynb": ("ada", "ada", "", ""),
 }
 
 
-def test_every_layout_is_read(read, tmp_path):
+def test_every_layout_is_read(tmp_path):
     book = sheet({"floor": MINE})
     for name, student in LAYOUTS.items():
-        (found,) = read({name: book, "__MACOSX/._x.ipynb": b"", ".DS": b""})
+        (found,) = read(tmp_path, {name: book, "__MACOSX/._x.ipynb": b"", ".DS": b""})
         box = opened(found)
         assert found.student == student and sources(box, "floor") == [MINE] and box.notes == []
         assert found.places[0].late == ("LATE" in name)
     written(tmp_path / "submitted", {f"ada/{SORTERS.name}/week.ipynb": book})
     inner = packed(tmp_path / "inner.zip", {"deep/Copy of x.ipynb": book}).read_bytes()
-    both = submissions.read(tmp_path / "submitted", SORTERS) + read({"ada/x.zip": inner})
+    both = submissions.read(tmp_path / "submitted", SORTERS) + read(tmp_path, {"ada/x.zip": inner})
     told = [(one.student.name, sources(opened(one), "floor")) for one in both]
     assert told == [("ada", [MINE])] * 2
 
 
-def test_files_of_one_student_are_all_read_and_what_is_odd_is_told(read):
+def test_files_of_one_student_are_all_read_and_what_is_odd_is_told(tmp_path):
     """What a page saves has the names that `test_what_was_reached_can_be_saved` sees."""
     other = WEEKS[1]
     saved = [{"name": "floor", "of": 2, "points": 2, "answer": MINE}]
@@ -152,7 +137,7 @@ def test_files_of_one_student_are_all_read_and_what_is_odd_is_told(read):
         "eve/x.ipynb": b"{",
         **{lesson: b"{}", "README.txt": b"", "__MACOSX/README.txt": b""},  # as handed out
     }
-    told = {one.student.name: opened(one) for one in read(files)}
+    told = {one.student.name: opened(one) for one in read(tmp_path, files)}
     one, mine = told["ada"].sheets
     assert (one.file, mine.file) == ("answers-one (1).json", "mine.ipynb")
     assert one.says["floor"].share == 1.0
@@ -165,7 +150,7 @@ def test_files_of_one_student_are_all_read_and_what_is_odd_is_told(read):
         "eve": ["x.ipynb is no notebook"],
         "fay": [],
     }  # fmt: skip
-    (place,) = read({lesson: b"", f"{MOODLE}/x.ipynb": BOOK})[0].places
+    (place,) = read(tmp_path, {lesson: b"", f"{MOODLE}/x.ipynb": BOOK})[0].places
     assert place.when.startswith("20")
 
 
@@ -348,11 +333,11 @@ def test_a_file_that_the_zip_of_the_class_itself_cannot_give_costs_one_row(at, t
     assert f"x.ipynb {HEADS[at]}" in ada.notes[0] and [one.notes for one in others] == [[], []]
 
 
-def test_the_files_of_one_student_have_limits_together(read, tmp_path, monkeypatch):
+def test_the_files_of_one_student_have_limits_together(tmp_path, monkeypatch):
     inner = packed(tmp_path / "in.zip", {f"{i}.ipynb": BOOK for i in range(9)}).read_bytes()
     monkeypatch.setattr(reading, "ROOM", len(inner) + 3 * len(BOOK))
     monkeypatch.setattr(reading, "MOST", 5)
-    ada, bob = map(opened, read({"ada/x.zip": inner, "bob/x.ipynb": BOOK}))
+    ada, bob = map(opened, read(tmp_path, {"ada/x.zip": inner, "bob/x.ipynb": BOOK}))
     assert "3.ipynb is too large" in "; ".join(ada.notes)
     assert "only the first 5 files are read" in ada.notes and bob.notes == []
 
@@ -429,18 +414,18 @@ TYPED = [
 
 
 @pytest.mark.parametrize(("typed", "file"), TYPED)
-def test_what_was_typed_into_a_platform_is_its_students(typed, file, read):
+def test_what_was_typed_into_a_platform_is_its_students(typed, file, tmp_path):
     page = b"<title>T</title><p>see <a href='https://x.org/a'>mine</a> &amp; yours</p>"
-    (other,) = read({file: BOOK})
+    (other,) = read(tmp_path, {file: BOOK})
     for files in ({typed: page}, {typed: page, file: BOOK}, {file: BOOK, typed: page}):
-        (found,) = read(files)
+        (found,) = read(tmp_path, files)
         box = opened(found)
         (note,) = box.notes
         assert "typed into the learning platform" in note and "see https://x.org/a mine & y" in note
         assert found.student == other.student and bool(box.sheets) == (file in files)
 
 
-def test_what_was_handed_out_beside_a_sheet_is_no_answer(read, tmp_path):
+def test_what_was_handed_out_beside_a_sheet_is_no_answer(tmp_path):
     """A whole folder, as nbgrader collects it: a lesson has cells of names like an exercise's."""
     wheel = packed(tmp_path / "x.whl", {"attn_notes/__init__.py": b""}).read_bytes()
     for week in WEEKS:
@@ -453,7 +438,7 @@ def test_what_was_handed_out_beside_a_sheet_is_no_answer(read, tmp_path):
             f"ada/{week.name}/README.txt": b"",
             f"ada/{week.name}/attn_notes-1-py3-none-any.whl": wheel,
         }
-        (ada,) = read(files, week)
+        (ada,) = read(tmp_path, files, week)
         box = opened(ada, week)
         assert [one.file for one in box.sheets] == [f"week-{week.number}-homework.ipynb"]
         assert box.notes == []
@@ -502,13 +487,13 @@ def test_what_nbgrader_collected_is_handed_back_where_it_looks(tmp_path):
     assert page.read_text("utf-8") == "a teacher's"
 
 
-def test_nothing_handed_in_or_a_broken_zip_is_a_sentence(read, tmp_path):
+def test_nothing_handed_in_or_a_broken_zip_is_a_sentence(tmp_path):
     cut = packed(tmp_path / "cut.zip", {"ada/x.ipynb": BOOK})
     cut.write_bytes(cut.read_bytes()[:-30])
     for call, said in (
         (lambda: submissions.read(tmp_path / "none.zip", SORTERS), "There is no"),
         (lambda: submissions.read(cut, SORTERS), "is no whole zip"),
-        (lambda: read({}), "nothing that a student"),
+        (lambda: read(tmp_path, {}), "nothing that a student"),
     ):
         with pytest.raises(BookError, match=said):
             call()
@@ -690,9 +675,9 @@ def test_a_day_that_is_begun_costs_what_the_course_says(when, receipt, more, sta
 
 
 def test_a_platform_that_says_late_and_not_when_costs_a_day():
-    told = line("Ada_7", {"floor": answer()}, late=True)
+    told = {"": line("Ada_7", {"floor": answer()}, late=True)}
     for of, stays in ((OF._replace(penalty=0.5), 0.5), (OF, 1.0)):
-        assert deadlines.late(told["student"], SORTERS, of, told).stays == stays
+        assert [one.late.stays for one in grading.settled(SORTERS, of, told, {})] == [stays]
 
 
 DECIDED = {  # rows → what is said of them

@@ -5,8 +5,6 @@ import os
 import re
 from pathlib import Path
 
-import pytest
-
 from book.site.dependencies import (
     evidence_page,
     evidence_stems,
@@ -15,8 +13,6 @@ from book.site.dependencies import (
     lesson_stems,
     own_stems,
 )
-
-from . import exercises
 
 ROOT = Path(__file__).parents[1]
 STEMS, OWN, BACKED = lesson_stems(ROOT), own_stems(ROOT), evidence_stems(ROOT)
@@ -93,19 +89,6 @@ def test_every_chapter_has_its_page_and_its_rooms_and_is_listed() -> None:
     rooms = {*(f"{name}.py" for name in modules), "deck.yml", "questions.yml", "teaching.md"}
     for stem in full_stems(ROOT):
         assert {path.name for path in found[stem].iterdir()} >= rooms, stem
-
-
-@pytest.mark.parametrize("own", [True, False])
-def test_a_new_chapter_is_one_as_soon_as_it_is_listed(tmp_path: Path, own: bool) -> None:
-    listed = (ROOT / "_toc.yml").read_text("utf-8")
-    first = f"      - file: {lesson_page(STEMS[0]).with_suffix('')}\n"
-    new = "      - file: book/lessons/cats/cats\n"
-    (tmp_path / "_toc.yml").write_text(listed.replace(first, new + first))
-    for name in ("cats", *STEMS, *OWN):
-        of = {"own": name in OWN or (own and name == "cats")}
-        exercises.written(tmp_path, {str(lesson_page(name)): {"metadata": of}})
-    assert lesson_stems(tmp_path) == (STEMS if own else ["cats", *STEMS])
-    assert own_stems(tmp_path) == (["cats", *OWN] if own else OWN)
 
 
 def test_nothing_else_lists_the_chapters() -> None:

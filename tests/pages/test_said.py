@@ -1,13 +1,10 @@
 """What holds a page to its records fails where it has to, and says what to paste."""
 
-import inspect
-from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 from attn_notes.analysis.statistics import Finding
-from book.site.dependencies import evidence_page, evidence_stems, lesson_stems
 
 from .said import Says
 
@@ -61,20 +58,3 @@ def test_a_verdict_that_turned_names_the_sentence(rests, turned):
 def test_a_passage_that_could_stand_anywhere_is_refused():
     with pytest.raises(AssertionError, match="too short"):
         Says("book/cats.ipynb", CELLS)("28.7 more")
-
-
-def test_only_a_live_run_is_told_by_code():
-    """What is said of a recording is prose; a sentence that code writes is about a run of now."""
-    for path in (ROOT / "book" / "lessons").glob("*/*.py"):
-        stem = path.parent.name
-        module = import_module(f"book.lessons.{stem}.{path.stem}")
-        for name, found in inspect.getmembers(module, inspect.isfunction):
-            told = getattr(returns := found.__annotations__.get("return"), "__name__", returns)
-            if found.__module__ != module.__name__ or told != "Markdown":
-                continue
-            given = [*inspect.get_annotations(found).items()][:-1]
-            live = any("live" in f"{name} {kind}".lower() for name, kind in given)
-            assert live or stem not in lesson_stems(ROOT), f"{name} is told no live run"
-            if stem in evidence_stems(ROOT):
-                evidence = ROOT / evidence_page(stem)
-                assert f".{name}(" not in evidence.read_text("utf-8")

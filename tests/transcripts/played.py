@@ -110,9 +110,6 @@ def transcript(
     """What stands on the page at first, and what each line of the script changes.
 
     What begins like one of `whole`, as `g.space`, is one line with all its parts.
-
-    Raises:
-        Trouble: a line that cannot be done, or after which the page has met an error.
     """
     context = browser.new_context(viewport={"width": 1280, "height": 900}, reduced_motion="reduce")
     context.set_default_timeout(20_000)  # for what is done on a page at rest
@@ -158,11 +155,7 @@ def beside(route: Route, files: Mapping[str, str | bytes]) -> None:
 
 
 def settled(page: Page, line: str, wrong: Sequence[str]) -> list[list[Any]]:
-    """What is seen when nothing moves any more: timers have run, and what trains has ended.
-
-    Raises:
-        Trouble: something went wrong on the page by then, or it does not come to rest.
-    """
+    """What is seen when nothing moves any more: timers have run, and what trains has ended."""
     last, until = None, time.monotonic() + HANGS
     while time.monotonic() < until:
         if wrong:
@@ -204,12 +197,9 @@ ROLES: Any = "button", "link", "tab", "radio", "checkbox", "slider", "option", "
 
 
 def target(root: Locator, words: str) -> Locator:
-    """What is called so on the page, by its name, its label or its words.
+    """What is called so by its name, label or words, or a selector: `.cell 3` for the fourth.
 
-    Or by a selector, as in `.cell 3` for the fourth. It is brought into view.
-
-    Raises:
-        LookupError: there is no such thing.
+    It is brought into view.
     """
     if words[0] in ".#[":
         selector, _, nth = words.rpartition(" ") if words[-1].isdigit() else (words, "", "0")
