@@ -11,12 +11,7 @@ import pytest
 
 from attn_notes.analysis import pretrained
 from book.experiments import every_experiment
-from book.site.dependencies import (
-    full_stems,
-    imported_names,
-    python_code,
-    read_chapter,
-)
+from book.site.dependencies import full_stems, imported_names, python_code, read_chapter
 
 from . import exercises
 from .exercises import CHAPTERS, EVIDENCE, ROOT

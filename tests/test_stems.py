@@ -5,17 +5,14 @@ import os
 import re
 from pathlib import Path
 
-from book.site.dependencies import (
-    evidence_page,
-    evidence_stems,
-    full_stems,
-    lesson_page,
-    lesson_stems,
-    own_stems,
-)
+from book.site import dependencies
 
 ROOT = Path(__file__).parents[1]
-STEMS, OWN, BACKED = lesson_stems(ROOT), own_stems(ROOT), evidence_stems(ROOT)
+STEMS, OWN, BACKED = (
+    dependencies.lesson_stems(ROOT),
+    dependencies.own_stems(ROOT),
+    dependencies.evidence_stems(ROOT),
+)
 
 LISTS = {
     "_toc.yml": "the list that all else is derived from",
@@ -87,7 +84,7 @@ def test_every_chapter_has_its_page_and_its_rooms_and_is_listed() -> None:
     assert found.keys() == {*STEMS, *OWN}
     modules = ("recipe", "measure", "evidence", "claims", "figures", "checks", "widget")
     rooms = {*(f"{name}.py" for name in modules), "deck.yml", "questions.yml", "teaching.md"}
-    for stem in full_stems(ROOT):
+    for stem in dependencies.full_stems(ROOT):
         assert {path.name for path in found[stem].iterdir()} >= rooms, stem
 
 
@@ -112,10 +109,14 @@ def test_a_lesson_has_one_name() -> None:
 
     glossary, checks = page("book/reference/glossary.md"), page("book/reference/page.md")
     for stem in STEMS:
-        name = page(lesson_page(stem)).split("\n")[0].removeprefix("# ")
+        name = page(dependencies.lesson_page(stem)).split("\n")[0].removeprefix("# ")
         ends = " The evidence" if name.endswith("?") else ": the evidence"
-        assert stem not in BACKED or page(evidence_page(stem)).startswith(f"# {name}{ends}")
-        assert f"# Teaching: {name}\n" in page(lesson_page(stem).with_name("teaching.md"))
+        assert stem not in BACKED or page(dependencies.evidence_page(stem)).startswith(
+            f"# {name}{ends}"
+        )
+        assert f"# Teaching: {name}\n" in page(
+            dependencies.lesson_page(stem).with_name("teaching.md")
+        )
         symbols = f"In [its lesson](../lessons/{stem}/{stem}.ipynb)"
         assert f"### {name}\n\n{symbols}." in glossary or symbols not in glossary, stem
         assert f"### {name}\n\n" in checks

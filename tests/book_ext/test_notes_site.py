@@ -22,17 +22,8 @@ from nbformat import v4
 import attn_notes
 from book.kit import figures
 from book.site.dependencies import all_stems, lesson_stems, own_stems, stems_with
-from book.site.extension import (
-    answers,
-    citations,
-    icons,
-    mathjax,
-    numbers,
-    punctuation,
-    repository,
-    theme,
-    widgets,
-)
+from book.site.extension import citations, icons, mathjax, numbers, punctuation, repository, widgets
+from book.site.extension.theme import without_lost_fonts, without_unused_scripts
 
 from ..exercises import shown
 from ..packed import whole
@@ -48,7 +39,7 @@ def test_what_packages_have_is_there_or_it_is_noticed():
     with pytest.raises(icons.ExtensionError, match="no-such-icon"):
         icons.shape(script, "no-such-icon")
     with pytest.raises(ValueError, match="from somewhere else"):
-        theme.without_unused_scripts('<script src="theme.js"></script>')
+        without_unused_scripts('<script src="themes.js"></script>')
     package = files("sphinx-mathjax-offline") / "static" / "mathjax"
     for name in mathjax.PARTS:
         assert (package / name).is_file() or (package / name).is_dir(), name
@@ -59,7 +50,7 @@ def test_a_font_whose_file_is_left_out_is_not_asked_for(tmp_path):
     font = '@font-face{{font-family:F;src:url({}) format("woff2")}}'.format
     there = [font(url) for url in ("here.woff2?v=1", "'here.woff2'", "data:font/woff2;base64,AA")]
     gone = [font("fonts/gone.woff2?v=1"), font("here.woff2), url(gone.ttf")]
-    mended = theme.without_lost_fonts(f"a{{}}{''.join(there + gone)}b{{}}", tmp_path)
+    mended = without_lost_fonts(f"a{{}}{''.join(there + gone)}b{{}}", tmp_path)
     assert mended == f"a{{}}{''.join(there)}b{{}}"
 
 
@@ -97,7 +88,6 @@ def test_lessons_are_numbered_as_they_are_listed(turned):
     """The workbench, which stands in `book`, has no number; a lesson may have no cell to change."""
     stems = all_stems(ROOT)
     assert stems == [*lesson_stems(ROOT), *own_stems(ROOT)]
-    assert answers._lessons(SimpleNamespace(srcdir=ROOT)) == lesson_stems(ROOT)
     stems = stems[:: -1 if turned else 1]
     glossary = (ROOT / "book" / "reference" / "glossary.md").read_text("utf-8")
     page = numbers.numbered(glossary, stems)

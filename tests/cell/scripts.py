@@ -82,18 +82,11 @@ def task(cell, given):
 def editor() -> list[Beside]:
     """A cell that predicts of two letters the next: its own weights, on two texts."""
     tokens = torch.tensor([[0, 1, 0], [1, 0, 1]])
-    cell = Cell(
-        "model",
-        "model",
-        task=TASK,
-        given={"next": torch.tensor([[0, 1], [0.5, 0]]), "tokens": tokens, "targets": 1 - tokens},
-        ahead=("tokens", 2),
-        chooses=("letter", 2),
-        training=Training(
-            draws={"next": {"shape": [2, 2], "draw": "normal", "mean": 0.0, "std": 1.0}},
-            rate=0.2, steps=40, warmup=2, clip=1.0, floor=0.0,
-        ),
-    )  # fmt: skip
+    given = {"next": torch.tensor([[0, 1], [0.5, 0]]), "tokens": tokens, "targets": 1 - tokens}
+    draws = {"next": {"shape": [2, 2], "draw": "normal", "mean": 0.0, "std": 1.0}}
+    training = Training(draws=draws, rate=0.2, steps=40, warmup=2, clip=1.0, floor=0.0)
+    of = {"task": TASK, "given": given, "ahead": ("tokens", 2), "chooses": ("letter", 2)}
+    cell = Cell("model", "model", training=training, **of)
     data = json.dumps({"model": cell.told(CODE)})
     means = (Path(__file__).parent / "_lesson_coins.js").read_text("utf-8")
     place = 'class="attn-cell-place" data-lesson="coins" data-cell="model" data-of="code"'
@@ -136,10 +129,6 @@ def bench() -> list[Beside]:
     return [hosted(html, {"workbench.json": json.dumps(told)})]
 
 
-PAGES = {task: partial(page, task) for task in results.load(RECORD)["runs"]} | {
-    "editor": editor,
-    "trained": editor,
-    "answers": answer,
-    "fields": partial(answer, "attention"),
-    "bench": bench,
-}
+PAGES = {task: partial(page, task) for task in results.load(RECORD)["runs"]}
+PAGES |= {"editor": editor, "trained": editor, "answers": answer, "bench": bench}
+PAGES["fields"] = partial(answer, "attention")

@@ -1,10 +1,7 @@
 """Every lesson shows what was read of it, and what it says of records is what they have.
 
-The text of `STEM.ipynb` is `page.txt` of its lesson's tests, that of `STEM_evidence.ipynb`
-`evidence.txt`, and so for each page below it; that of its small picture on the landing page is
-`emblem.txt`. `said.py` there has its sentences that rest on records, and in `MACHINE`, by cell,
-patterns of what hangs on the processor, each with the reason.
-CONTRIBUTING says how a page is held.
+`said.py` of its tests has its sentences that rest on records, and in `MACHINE`, by cell, patterns
+of what hangs on the processor, each with the reason. CONTRIBUTING says how a page is held.
 """
 
 import re

@@ -1,10 +1,8 @@
 """What widgets show to somebody who uses them is what was read of it, line by line of a script.
 
-A lesson's `tests/scripts.py` has `PAGES`: by the name of a transcript, what stands on the page. So
-have `tests/cell` for code cells, answers and the workbench, `tests/widgets` for what all widgets
-share. What is done there, the transcript says, line by line; `WHOLE` has how those begin that are
-one line with all their parts.
-CONTRIBUTING says how they are held.
+`scripts.py` of a lesson's tests, of `tests/cell`, `tests/widgets` and so on has `PAGES`: by the
+name of a transcript, what stands on the page; `WHOLE` has how lines begin that are one with all
+their parts. CONTRIBUTING says how they are held.
 """
 
 import re

@@ -74,18 +74,11 @@ def listening() -> Picture:
             ax.set(xticks=[], yticks=[])
             ax.minorticks_off()
         kinds = {"fair": "a fair one", "bent": "a bent one"}
+        told = {"reads": {"it ends": None, "at step 10": 10.0}, "unit": " above it"}
+        told["recorded"] = {"fair": "The book’s: 0.02."}
         yours = (
             Yours(race, kinds, series="loss", guesses={"cost": (None, None)}),
-            Yours(
-                ends,
-                kinds,
-                "dots",
-                series="off",
-                guesses={"off": (None, 1.0)},
-                reads={"it ends": None, "at step 10": 10.0},
-                unit=" above it",
-                recorded={"fair": "The book’s: 0.02."},
-            ),
+            Yours(ends, kinds, "dots", series="off", guesses={"off": (None, 1.0)}, **told),
             Yours(left, kinds, "arrivals", guesses={"tosses": (None, 50.0)}),
         )
         return Picture(fig, "Coins", "Three views.", "Coins, drawn.", lesson="coins", yours=yours)
@@ -163,14 +156,9 @@ EARLY = """<script>
   });
 </script>"""
 
-PAGES = {
-    "guess": guess,
-    "panel": mine,
+PAGES = {"guess": guess, "panel": mine, "mine": mine, "open": opening, "late": late} | {
     "kept": lambda: [coins()],
     "unable": lambda: [coins()],
     "lost": lambda: [coins(rate=1e30), listening()],
-    "mine": mine,
-    "open": opening,
-    "late": late,
     "alone": lambda: [Coins(), "<p>Between them.</p>", Coins()],
 }

@@ -48,32 +48,17 @@ class Kind(NamedTuple):
         return models
 
 
+BRACKETS = dialectical.Config(context=13, width=11, head_dim=5, steps=2)
+SETTLING = replace(equilibrium.PUBLISHED, vocabulary=7, context=5, width=10, heads=2)
+VOLUME = triple_product.Config(score="volume", vocabulary=5, width=22, heads=3, head_dim=2)
+COPYING = Copying(vocabulary=5, length=13, periods=(3, 7))
+BOARD = trm.Config(vocabulary=7, cells=36, width=5, layers=1, multiple=3, norm="tokens")
 EACH = {
     "deep_qkv": Kind(ABCSorter, deep_qkv.Sorter, deep_qkv.Config(), (), "variant", 4, False),
-    "dialectical": Kind(
-        BracketGenerator,
-        dialectical.LanguageModel,
-        dialectical.Config(context=13, width=11, head_dim=5, steps=2),
-        bytes=4,
-    ),
-    "equilibrium": Kind(
-        EquilibriumExplorer,
-        equilibrium.LanguageModel,
-        replace(equilibrium.PUBLISHED, vocabulary=7, context=5, width=10, heads=2),
-        ("\n Tbeo,",),
-    ),
-    "triple_product": Kind(
-        TripleProductExplorer,
-        triple_product.AttentionOnly,
-        triple_product.Config(score="volume", vocabulary=5, width=22, heads=3, head_dim=2),
-        (Copying(vocabulary=5, length=13, periods=(3, 7)),),
-    ),
-    "trm": Kind(
-        SudokuExplorer,
-        trm.TRM,
-        trm.Config(vocabulary=7, cells=36, width=5, layers=1, multiple=3, norm="tokens"),
-        (Sudoku(),),
-    ),
+    "dialectical": Kind(BracketGenerator, dialectical.LanguageModel, BRACKETS, bytes=4),
+    "equilibrium": Kind(EquilibriumExplorer, equilibrium.LanguageModel, SETTLING, ("\n Tbeo,",)),
+    "triple_product": Kind(TripleProductExplorer, triple_product.AttentionOnly, VOLUME, (COPYING,)),
+    "trm": Kind(SudokuExplorer, trm.TRM, BOARD, (Sudoku(),)),
 }
 each = pytest.mark.parametrize("kind", EACH.values(), ids=EACH)
 

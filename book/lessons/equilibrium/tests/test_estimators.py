@@ -12,18 +12,8 @@ from torch.testing import assert_close
 
 from attn_notes.models.equilibrium import LanguageModel, Relaxation
 from attn_notes.training.ensemble import train
-from book.lessons.equilibrium.estimators import (
-    AEP,
-    CORRECTIONS,
-    EXACT,
-    PUBLISHED,
-    Estimator,
-    Implicit,
-    Nudged,
-    bptt,
-    frozen,
-    loss,
-)
+from book.lessons.equilibrium import estimators as ways
+from book.lessons.equilibrium.estimators import Estimator, Implicit, Nudged, bptt, frozen, loss
 
 from .sizes import LONG, SMALL, make
 
@@ -134,7 +124,7 @@ def test_the_clip_lets_no_correction_be_longer_than_the_force():
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32], ids=str)
 @pytest.mark.parametrize(
     "estimator",
-    [bptt, frozen, EXACT, PUBLISHED, AEP, replace(AEP, symmetric=False)],
+    [bptt, frozen, ways.EXACT, ways.PUBLISHED, ways.AEP, replace(ways.AEP, symmetric=False)],
     ids=["bptt", "frozen", "exact", "published", "AEP", "one side"],
 )
 def test_all_return_the_cost_where_the_state_is_left_and_the_read_outs_gradient(estimator, dtype):
@@ -171,8 +161,8 @@ SHORT = Relaxation(steps=3, step=STEP)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "estimator",
-    [bptt, frozen, Implicit(SHORT), *(Nudged(c, 0.1, SHORT) for c in CORRECTIONS)],
-    ids=["bptt", "frozen", "implicit", *CORRECTIONS],
+    [bptt, frozen, Implicit(SHORT), *(Nudged(c, 0.1, SHORT) for c in ways.CORRECTIONS)],
+    ids=["bptt", "frozen", "implicit", *ways.CORRECTIONS],
 )
 def test_members_of_an_ensemble_learn_as_they_would_alone(estimator):
     models = [make(replace(LEARNED, relaxation=SHORT), seed)[0] for seed in (1, 2)]

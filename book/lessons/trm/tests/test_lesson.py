@@ -48,13 +48,8 @@ def test_the_lessons_step_is_the_packages() -> None:
     """Its cell, on the puzzles that the package has, moves weights as far as it does."""
     marked, settings, sgd = scope("step-cell")["marked"], recipe.LIVE.settings, torch.optim.SGD
     puzzles, solved = batch = recipe.TASK.sample(settings.seats, Generator().manual_seed(0))
-    run = supervision.Supervision(
-        recipe.LIVE.model(3),
-        lambda n, generator: batch,
-        settings,
-        optimizer=partial(sgd, lr=0.1),
-        generator=Generator().manual_seed(0),
-    )
+    how = {"optimizer": partial(sgd, lr=0.1), "generator": Generator().manual_seed(0)}
+    run = supervision.Supervision(recipe.LIVE.model(3), lambda *_: batch, settings, **how)
     ours = deepcopy(run.model)
     optimizer, state = sgd(ours.parameters(), lr=0.1), ours.start(settings.seats)
     for _ in range(2):  # the same puzzles, of which as yet nobody is sure

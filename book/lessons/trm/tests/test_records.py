@@ -63,13 +63,11 @@ def test_a_look_takes_as_long_as_was_measured() -> None:
     assert trained / looks == pytest.approx(recipe.LOOK, rel=0.05)
 
 
-@pytest.mark.parametrize(
-    "passages",
-    [
-        pytest.param(said.counted, marks=pytest.mark.slow),
-        pytest.param(said.counted_at_night, marks=pytest.mark.long),
-    ],
-)
+BY_DAY = pytest.param(said.counted, marks=pytest.mark.slow)
+AT_NIGHT = pytest.param(said.counted_at_night, marks=pytest.mark.long)
+
+
+@pytest.mark.parametrize("passages", [BY_DAY, AT_NIGHT])
 def test_what_is_said_of_puzzles_is_what_they_are(passages: said.Passages) -> None:
     """Of the pages as they were read, and the teacher's as it stands."""
     here, book = exercises.ROOT / "book/lessons/trm/tests", exercises.ROOT / "book"
