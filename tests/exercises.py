@@ -36,7 +36,6 @@ EVIDENCE = [
 
 @cache
 def cells(chapter: Path, prose: bool = False) -> dict[str, str]:
-    """The source of each cell of a notebook, or of its text alone, by the cell's id."""
     found = json.loads(chapter.read_text("utf-8"))["cells"]
     kept = [cell for cell in found if not prose or cell["cell_type"] == "markdown"]
     return {cell["id"]: "".join(cell["source"]) for cell in kept}
@@ -48,7 +47,6 @@ def names(chapter: Path) -> list[str]:
 
 
 def contract(chapter: Path, name: str) -> dict[str, Any]:
-    """What an exercise's metadata say: its name, points, minutes, outcome, and what it needs."""
     notebook = json.loads(chapter.read_text("utf-8"))
     (found,) = (c for c in notebook["cells"] if c["id"] == f"exercise-{name}")
     return dict(found["metadata"]["exercise"])
@@ -71,7 +69,6 @@ def solution(chapter: Path, name: str) -> str:
 
 
 def telling(chapter: Path, name: str) -> list[str]:
-    """Lines of an exercise's solution that stand nowhere else in its notebook."""
     others = [text for cell, text in cells(chapter).items() if not cell.endswith("solution")]
     return [
         line.strip()
@@ -82,7 +79,6 @@ def telling(chapter: Path, name: str) -> list[str]:
 
 @cache
 def all_telling() -> list[list[str]]:
-    """Of each exercise of the book, lessons and evidence, the lines that tell its solution."""
     return [telling(page, name) for page in (*CHAPTERS, *EVIDENCE) for name in names(page)]
 
 
@@ -161,7 +157,6 @@ def after_setup(chapter: Path, code: str = "") -> dict[str, Any]:
 
 
 def outcome(chapter: Path, name: str, answer: str | None = None) -> Outcome:
-    """What an exercise's cell says of its own stub, or of an answer in the stub's place."""
     sources = cells(chapter)
     code = sources[f"exercise-{name}-answer"] if answer is None else answer
     return eval(sources[f"exercise-{name}-check"], after_setup(chapter, code))

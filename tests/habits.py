@@ -137,7 +137,6 @@ def program(book: NotebookNode, week: Week) -> dict[str, bytes]:
 
 
 def in_zip(book: NotebookNode, week: Week) -> dict[str, bytes]:
-    """In a zip, with a module of the student's own, and data."""
     book.cells[at(book, "floor")].source = "from mine import floor\nn = open('n.txt').read()"
     made = BytesIO()
     with zipfile.ZipFile(made, "w") as archive:
@@ -148,7 +147,6 @@ def in_zip(book: NotebookNode, week: Week) -> dict[str, bytes]:
 
 
 def two(book: NotebookNode, week: Week) -> dict[str, bytes]:
-    """Half of the answers in one notebook, and half in another."""
     other = homework.sheet(week, "0.2.0")
     for name in ("floor", "leak"):
         book.cells[at(book, name)], other.cells[at(other, name)] = (
@@ -327,7 +325,6 @@ HABITS: dict[str, tuple[Change, str]] = {
 
 
 def handed_in(week: Week) -> dict[str, bytes]:
-    """The files of the class, by their names in the zip that a platform gives."""
     files = {}
     for number, (name, (change, _)) in enumerate(HABITS.items()):
         book = sheet(week)

@@ -13,7 +13,6 @@ from torch import Tensor, nn
 
 
 def whole(saved: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """The models of a page's saved state, with the long texts beside the page in their places."""
     models: dict[str, Any] = saved["state"]
     for model in models.values():
         if beside := model.pop("beside", None):

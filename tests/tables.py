@@ -11,5 +11,4 @@ def rows(table: Any) -> list[list[str]]:
 
 
 def words(cell: str) -> str:
-    """What is written in a cell, every space a plain one."""
     return unescape(re.sub("<[^>]+>", "", cell)).replace("\u00a0", " ")

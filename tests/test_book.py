@@ -82,7 +82,6 @@ DECIDES = {"attn_notes.analysis.statistics", "book.kit.figures", "matplotlib", "
 
 
 def decides(code: str) -> list[str]:
-    """What a cell computes that belongs into its chapter's claims and figures."""
     found = [name for name in imported_names(code) if name in DECIDES]
     for node in ast.walk(ast.parse(code)):
         called = ast.unparse(node.func) if isinstance(node, ast.Call) else ""

@@ -133,8 +133,6 @@ def instant(project, monkeypatch):
 
 @pytest.fixture
 def main(project, capsys):
-    """Call a command on the tiny book; what it said, on either stream, after its exit code."""
-
     def call(*command):
         code = build.main([*command, "--root", str(project)])
         return code, "".join(capsys.readouterr())
@@ -302,9 +300,8 @@ def test_it_waits_for_another_build_and_runs_here_on_one_thread_without_the_user
     root, said = built
     waiting, executing, executed = said.splitlines()
     assert waiting == "Waiting for another build of this book to end ..."
-    assert executing == "Executing tiny.ipynb ..." and executed.startswith(
-        "Executed tiny.ipynb in "
-    )
+    assert executing == "Executing tiny.ipynb ..."
+    assert executed.startswith("Executed tiny.ipynb in ")
     assert printed(root, 2) == "42 6\n"
     assert printed(root, 3) == f"{sys.executable} 1 attn_notes.models.tiny\n"
     settings, mine = printed(root, 4).rsplit(maxsplit=1)  # a path may hold spaces
@@ -493,7 +490,6 @@ def test_the_longest_chapter_starts_first(project, monkeypatch):
 
 
 def test_every_chapter_says_how_long_it_takes():
-    """In its metadata, as a whole number: a fresh clone starts the longest first by that."""
     for path in dependencies.notebook_paths(ROOT):
         notebook = dependencies.read_notebook(ROOT / path)
         assert notebook.metadata[execution.SECONDS] in range(2, 3600), path
@@ -704,8 +700,6 @@ def test_a_tree_that_cannot_be_written_is_a_sentence(project, main):
 
 
 def test_a_folder_that_cannot_be_looked_into_has_no_download(tmp_path, monkeypatch):
-    """As the home of someone else: there is nothing, and reading it falls back as if offline."""
-
     def denied(*args, **kwargs):
         raise PermissionError(errno.EACCES, "Permission denied")
 

@@ -16,7 +16,6 @@ WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 
 @pytest.fixture
 def clone(tmp_path: Path) -> Path:
-    """A place that has CI's script, and a `make` that only writes down how it was called."""
     clone = tmp_path / "a clöne" / "attention-notes"
     shutil.copytree(ROOT / ".ci", clone / ".ci")
     make = tmp_path / "bin" / "make"

@@ -63,8 +63,6 @@ def book(tmp_path, monkeypatch):
 
 @pytest.fixture
 def make(book, folder, capsys):
-    """Make the little book's course, with these options; what was said, of an error too."""
-
     def call(*options: str, fails: bool = False, into: Path | None = folder) -> str:
         where = [str(into)] if into else []
         assert build.main(["course", *where, *options, "--root", str(book)]) == fails
@@ -365,7 +363,6 @@ def test_questions_are_where_no_student_looks(made):
 
 
 def test_every_page_for_teachers_is_in_the_private_folder_without_a_dead_link(made):
-    """Pages of the site are those of the book: that these are made, the build says."""
     there = made / "private" / "teaching"
     names = {path.stem for path in TEACHING.glob("*.md")}
     names -= {*lesson_stems(ROOT), "index", "AGENTS", "audit"}

@@ -97,7 +97,6 @@ def test_its_minutes_are_those_of_the_plan(stem):
 
 @every
 def test_what_it_shows_is_in_the_lesson(stem):
-    """Each cell, line, question and widget that a deck names is there, or making it fails."""
     (deck, _, asked), made = lecture(stem), sections_of(stem)
     assert [each.section["class"] for each in made] == [[f"kind-{s.kind}"] for s in deck.slides]
     for slide, each in zip(deck.slides, made, strict=True):

@@ -41,7 +41,6 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(house: Path, *command: str, **more: str) -> str:
-    """What Python says there; its own packages are those of the copy."""
     env = os.environ | {"PYTHONPATH": str(house), "OMP_NUM_THREADS": "1"} | more
     command = (sys.executable, *command)
     done = subprocess.run(command, cwd=house, env=env, capture_output=True, text=True)
@@ -62,7 +61,6 @@ def test_what_it_trains_can_be_made_again(house: Path, tmp_path: Path, take: str
 
 
 def test_it_is_asked_what_the_others_are(house: Path, take: str | None) -> None:
-    """Its page is as it was read, its exercise has a solution that passes, and so on."""
     where = ["tests", "--ignore=tests/browser", "--ignore=tests/engines"]
     also = ["--take", take] if take else []
     said = run(house, "-m", "pytest", "-q", "-m", "not long", "-k", STEM, *where, *also)

@@ -49,7 +49,6 @@ def made(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def read(made):
-    """The cells of each edition's notebooks, by their pages; and the book's."""
     folders = {edition: made / f"attention-notes-{edition}" for edition in PAGES}
     folders["book"] = ROOT / "book"
     return {
@@ -169,7 +168,6 @@ OLD, NEW = "0.2.0+20261124.g1234567", "0.2.0+20261201.gabcdef0"
 
 
 def wheels_of(version: str, folder: Path, written: float | None = None) -> list[str]:
-    """What pip is asked for, of the wheels of both packages."""
     asked = []
     for name in ("attn_notes", "attn_notes_book"):
         path = folder / f"{name}-{version}-py3-none-any.whl"
@@ -181,9 +179,7 @@ def wheels_of(version: str, folder: Path, written: float | None = None) -> list[
 
 
 @pytest.mark.parametrize("folder", ["", "lessons/cats"])
-def test_the_first_cell_installs_the_wheel_beside_it(
-    folder, installed, tmp_path, monkeypatch, capsys
-):
+def test_the_first_cell_installs_its_wheel(folder, installed, tmp_path, monkeypatch, capsys):
     (tmp_path / "lessons" / "cats").mkdir(parents=True)
     monkeypatch.chdir(tmp_path / folder)
     for version in (OLD, NEW):  # of two versions beside a notebook the newer

@@ -56,7 +56,6 @@ def stubborn(*_: object) -> int:
 
 
 def clock(then: float) -> Callable[[], float]:
-    """Says 0 when a limit begins, and later something else."""
     begun = iter([0.0])
     return lambda: next(begun, then)
 
@@ -283,7 +282,6 @@ def test_an_exercise_says_what_it_is(page: Path, name: str) -> None:
 @pytest.mark.in_short(6)
 @pytest.mark.parametrize(("page", "name"), EXERCISES)
 def test_an_endless_answer_ends(page: Path, name: str, monkeypatch: Patch) -> None:
-    """The time is up as soon as it is called."""
     cells, endless = exercises.cells(page), threading.Event()
     called = re.search(r"def (\w+)\(", cells[f"exercise-{name}-answer"])
     if called is None:  # a value, which is there when the check begins

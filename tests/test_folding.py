@@ -55,7 +55,6 @@ def test_whose_calls_are_worth_reading() -> None:
 
 
 def test_a_reader_may_unfold_and_strip_folds_again(tmp_path: Path) -> None:
-    """What a reader has hidden besides is shown, and a word of prose is never folded."""
     hidden, jupyter = {"tags": ["hide-input"]}, {"source_hidden": False, "outputs_hidden": True}
     cells = [
         ("figures.all()", "drawn", {"jupyter": jupyter}, True),

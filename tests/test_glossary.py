@@ -36,7 +36,6 @@ def phrases(path: Path) -> list[str]:
 
 @cache
 def prose(stem: str) -> str:
-    """All that a chapter says: written, computed for its claims and figures, and as verdicts."""
     room = ROOT / "book" / "lessons" / stem
     said = [*cells(stem)]
     for path in sorted(room.glob("*.py")):
@@ -59,7 +58,6 @@ def says(stem: str, word: str) -> bool:
 
 
 def entries(page: str) -> list[tuple[list[str], str, list[str]]]:
-    """Words that share an entry, what they mean, and the chapters that it leads to."""
     (body,) = re.findall(r"^```\{glossary\}\n(.*?)^```$", page, re.M | re.S)
     found = []
     for block in body.strip().split("\n\n"):

@@ -50,7 +50,6 @@ def packed(path: Path, files: dict[str, object]) -> Path:
 
 
 def read(folder: Path, files: dict[str, object], week: Week = SORTERS) -> list[Handed]:
-    """What was handed in of a zip with these files."""
     return submissions.read(packed(folder / "all.zip", files), week)
 
 
@@ -160,7 +159,6 @@ def test_files_of_one_student_are_all_read_and_what_is_odd_is_told(tmp_path):
 def zipped_with(
     name: str, content: bytes, change: Callable[[bytearray], Any], kind: int = zipfile.ZIP_DEFLATED
 ) -> bytes:
-    """A zip of one file, with something changed in its bytes."""
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w", kind) as archive:
         archive.writestr(name, content)
@@ -283,7 +281,6 @@ NAMES_OF = {  # what it is called → which student's it is, as a folder is call
 
 
 def test_an_odd_file_costs_one_row_and_the_row_says_why(tmp_path):
-    """Also in a folder, with links and folders that are called as notebooks."""
     files = {f"{name}/{name}": content for name, (content, _) in ODD.items()}
     files |= {f"{name}/{name}": content for name, content in READ.items()}
     files |= dict.fromkeys(NAMES_OF, BOOK)
@@ -763,7 +760,6 @@ WORKSHEETS = {
 
 
 def class_() -> list[reports.Graded]:
-    """One whose points are known, one with something to decide, one whom no table has."""
     ada, bob, cy = (graded(name) for name in ("Ada", "Bob", "Cy"))
     open_ = {**bob.points, "leak": None}
     known = {**ada.points, "leak": 13.5}

@@ -57,7 +57,6 @@ def seminar(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def package(seminar):
-    """The course's own copy of the package, where anybody may read it."""
     with anybodys() as there:
         for wheel in (seminar / "students" / WEEKS[0].name).glob("*.whl"):
             zipfile.ZipFile(wheel).extractall(there)
@@ -72,7 +71,7 @@ def anybodys() -> Iterator[Path]:
         yield Path(name)
 
 
-def test_without_a_sandbox_nothing_is_run_and_one_reads_what_to_install(
+def test_without_a_sandbox_nothing_runs_and_one_reads_what_to_install(
     seminar, tmp_path, monkeypatch
 ):
     source = packed(tmp_path / "all.zip", {"ada/x.ipynb": b"{}"})
@@ -231,7 +230,6 @@ def test_solutions_get_all_points_and_stubs_none(week, seminar, tmp_path):
 @runs
 @pytest.mark.slow
 def test_latecomers_add_to_a_class_and_a_teacher_has_the_last_word(seminar, tmp_path, capsys):
-    """On the lesson whose checks take least; a teacher's own report is left."""
     week, folder = grading.read_week(seminar, 1), tmp_path / "seminar"
     book = homework.sheet(week, "0.2.0")
     name = "disagree"

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from book.site import dependencies
+from book.site.dependencies import evidence_page, lesson_page
 
 ROOT = Path(__file__).parents[1]
 STEMS, OWN, BACKED = (
@@ -60,7 +61,6 @@ def named(text: str, stems: list[str]) -> set[str]:
 
 
 def own(path: str) -> bool:
-    """Whether a file is a chapter's: its name, or a folder's, has the stem in it."""
     return re.search(rf"(?:^|[/_])(?:{'|'.join(STEMS)})(?:[_./]|$)", path) is not None
 
 
@@ -109,14 +109,10 @@ def test_a_lesson_has_one_name() -> None:
 
     glossary, checks = page("book/reference/glossary.md"), page("book/reference/page.md")
     for stem in STEMS:
-        name = page(dependencies.lesson_page(stem)).split("\n")[0].removeprefix("# ")
+        name = page(lesson_page(stem)).split("\n")[0].removeprefix("# ")
         ends = " The evidence" if name.endswith("?") else ": the evidence"
-        assert stem not in BACKED or page(dependencies.evidence_page(stem)).startswith(
-            f"# {name}{ends}"
-        )
-        assert f"# Teaching: {name}\n" in page(
-            dependencies.lesson_page(stem).with_name("teaching.md")
-        )
+        assert stem not in BACKED or page(evidence_page(stem)).startswith(f"# {name}{ends}")
+        assert f"# Teaching: {name}\n" in page(lesson_page(stem).with_name("teaching.md"))
         symbols = f"In [its lesson](../lessons/{stem}/{stem}.ipynb)"
         assert f"### {name}\n\n{symbols}." in glossary or symbols not in glossary, stem
         assert f"### {name}\n\n" in checks

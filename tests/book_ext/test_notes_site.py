@@ -184,7 +184,6 @@ PAGES = [*FAULTS, "figure", "lessons/drawn/drawn", "source"]
 
 @pytest.fixture(scope="session")
 def faulty_book(tmp_path_factory):
-    """The pages of a book with one for each fault and two good ones, and what its build says."""
     folder = tmp_path_factory.mktemp("faulty")
     shutil.copy(ROOT / "_config.yml", folder)
     book = folder / "book"
@@ -258,7 +257,7 @@ def test_a_page_says_its_version_its_source_and_where_it_can_be_opened(faulty_bo
 
 
 @pytest.mark.slow
-def test_links_to_works_become_citations_and_a_figure_is_there_once_and_needs_no_file(
+def test_links_to_works_become_citations_and_a_figure_is_there_once_without_file(
     faulty_book, pages
 ):
     page = pages["drawn"]
@@ -275,7 +274,6 @@ def test_links_to_works_become_citations_and_a_figure_is_there_once_and_needs_no
 
 
 def test_links_name_what_the_editions_branch_holds():
-    """The files of the branch are those of `make editions`; the workflow names the folders."""
     links = repository.launches(f"{REPOSITORY}/", "lessons/deep_qkv/deep_qkv")
     workflow = (ROOT / ".github" / "workflows" / "book.yml").read_text("utf-8")
     for edition, name in (("plain", "Colab"), ("student", "a JupyterHub")):

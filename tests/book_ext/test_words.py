@@ -34,7 +34,6 @@ def page(*pieces: nodes.Node | str) -> nodes.document:
 
 
 def marked(document: nodes.document) -> list[tuple[str, str]]:
-    """The links of a page: what they say, and to which word they lead."""
     words.mark(document, KNOWN, GLOSSARY)
     found = words.links(document, GLOSSARY)
     return [(each.astext(), anchor.removeprefix("term-")) for each, anchor in found]

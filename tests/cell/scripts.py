@@ -96,7 +96,6 @@ def editor() -> list[Beside]:
 
 
 def answer(stem: str = "deep_qkv") -> list[Beside]:
-    """The exercises of a lesson, each with the notebook's stub and its check."""
     all_of_them, made = answers.of_lesson([ROOT / lesson_page(stem)], stem)
     found = [x for x in all_of_them if not x.why_not]
     points = json.dumps({x.name: x.points for x in found})

@@ -22,7 +22,6 @@ def lesson(stem: str) -> dict:
 @pytest.mark.in_short(2)
 @pytest.mark.parametrize("stem", STEMS)
 def test_all_that_checks_need_can_be_said_in_a_page(stem):
-    """It is made without a refusal, and has no construct that MicroPython lacks."""
     told = lesson(stem)
     there = {*told["files"], *engine.python()}
     for path, text in told["files"].items():
@@ -48,7 +47,6 @@ def test_what_a_page_lacks_is_named(source, words, monkeypatch):
 
 
 def test_what_nobody_reaches_stays_at_home():
-    """Neither the check that trains nor the tasks' drawing of samples."""
     files = lesson("deep_qkv")["files"]
     assert "rescue" not in files["book/lessons/deep_qkv/checks.py"]
     assert "def sample" not in files["attn_notes/tasks/sorting.py"]

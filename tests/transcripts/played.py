@@ -88,7 +88,6 @@ def page_of(*shown: Any, own: str = OWN) -> str:
 
 
 def view(widget: Widget) -> str:
-    """Where it is shown; one that can be shown alone has a `place` of its kind, as on the site."""
     there = VIEW % widget.model_id
     place = getattr(widget, "place", None)
     return f'<div class="{place}">{there}</div>' if isinstance(place, str) else there
@@ -218,7 +217,6 @@ def target(root: Locator, words: str) -> Locator:
 
 
 def drag(page: Page, root: Locator, words: str, by: str) -> None:
-    """Press on it, move so many pixels to the right and down, let go."""
     box = target(root, words).bounding_box()
     assert box
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2

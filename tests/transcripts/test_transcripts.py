@@ -31,7 +31,6 @@ def told(at: tuple[Path, str]) -> Path:
 
 
 def script(at: tuple[Path, str]) -> str:
-    """What is done; nothing yet, if a transcript is only begun."""
     file = told(at)
     return script_of(file.read_text("utf-8").splitlines()) if file.exists() else ""
 

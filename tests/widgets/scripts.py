@@ -45,8 +45,6 @@ def lesson() -> dict[str, Any]:
 
 
 class Coins(anywidget.AnyWidget):
-    """The panel, in a widget that can be shown alone."""
-
     _esm = bundle.javascript("coin", FOLDERS)
     _css = source.read("_theme.css", bundle.FOLDERS)
     place = "live-widget coin"
@@ -107,7 +105,6 @@ CAME += ORDER.came((("fair", "bent"), ("stolen",)))
 
 
 def guess() -> list[Any]:
-    """The fields, the figure that they are drawn in, and what came out."""
     asked = Guess("coins", (COST, OFF, TOSSES, WAY, ORDER))
     return [asked, listening(), asked.score(CAME), Coins()]
 
@@ -117,8 +114,6 @@ def mine() -> list[Any]:
 
 
 class Opening(anywidget.AnyWidget):
-    """A widget with states that words open."""
-
     _esm = bundle.javascript("opening_told", FOLDERS)
     states = traitlets.List().tag(sync=True)
     late = traitlets.Int().tag(sync=True)  # milliseconds until it is there

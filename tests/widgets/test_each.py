@@ -39,7 +39,6 @@ class Kind(NamedTuple):
     def load(
         self, widget: Any, name: str = "one", seeds: int = SEEDS, change: Any = None, first: int = 0
     ) -> list[nn.Module]:
-        """Models of half precision, which are sent."""
         draws = [Generator().manual_seed(first + i) for i in range(seeds)]
         models = [self.model(self.config, draw).half().float() for draw in draws]
         parameters, buffers = stack_module_state(models)

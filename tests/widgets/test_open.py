@@ -22,7 +22,6 @@ def test_some_are_found() -> None:
 
 
 def known(stem: str) -> set[str]:
-    """The states of a widget: the names in what it gives `opens`, or in its list of presets."""
     module = bundle.javascript(stem)
     given = module.rpartition("opens(root, ")[2].partition(");\n  return")[0]
     if given.startswith("states,"):

@@ -88,7 +88,6 @@ def test_without_a_part_is_what_its_sum_in_the_stream_leaves() -> None:
 
 @pytest.mark.parametrize("mask", recipe.MASKS)
 def test_what_it_writes_is_what_its_logits_say_letter_by_letter(mask: str) -> None:
-    """One word at a time, from the prompt; no cell that is not written yet is read."""
     model, may_read = evidence.model(mask), recipe.MASKS[mask]
     for i, written in enumerate(measure.written(model, may_read).tolist()):
         x = measure.texts()[i, :4].tolist()

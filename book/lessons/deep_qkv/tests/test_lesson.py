@@ -27,7 +27,6 @@ def ran(code: str) -> dict[str, Any]:
 
 
 def test_the_lessons_model_is_the_packages() -> None:
-    """Run with other weights, off the start, where a LayerNorm is trivial."""
     model = Sorter(Config("gated"), generator := Generator().manual_seed(4))
     with torch.no_grad():
         for p in model.parameters():

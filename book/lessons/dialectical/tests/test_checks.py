@@ -101,7 +101,6 @@ def test_the_detector_of_the_exercise_is_that_of_the_lesson(seed: int) -> None:
 
 
 def test_the_most_that_can_be_hidden_is_what_the_chapter_says() -> None:
-    """All 399 beginnings but "(a)", whose every continuation is compared; one more is caught."""
     assert checks.beginnings() == 7 + 49 + 343
     outcome = checks.hidden(as_hidden_as_can_be)
     assert "after 398 of 399 beginnings" in outcome.message

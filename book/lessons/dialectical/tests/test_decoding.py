@@ -32,8 +32,6 @@ SPECIAL = (math.nan, math.inf, -math.inf, 0.0, 1e38, -1e38)
 
 
 def troubled(seed: int, scale: float, special: float, flat: bool) -> decoding.Model:
-    """Logits at random from all tokens so far, some replaced by what no logit should be."""
-
     def model(x: Tensor) -> Tensor:
         shape = (x.shape[1], V)
         generator = Generator().manual_seed(hash((seed, *x.flatten().tolist())) % 2**63)

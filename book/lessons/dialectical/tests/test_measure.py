@@ -36,7 +36,6 @@ def model():
 
 
 def test_excess_is_put_where_it_belongs(batch):
-    """A model that is right but for a known price where two brackets are open."""
     x, y = batch
     depths, real = brackets.depth(x), x != PAD
 
@@ -147,7 +146,6 @@ def test_a_model_that_remembers_is_asked_once():
 
 
 def test_faults_are_counted_for_each_decoder():
-    """What is open the one closes beyond the budget, the other within it."""
     none = dict.fromkeys(("unbalanced", "contain PAD", "exceed the budget"), 0)
     for wants, budget, fillers in (("a", 12, 2), ("(", 7, 0), ("a", 9, 0)):
         only = 9.0 * F.one_hot(torch.tensor(VOCABULARY.index(wants)), V).float()

@@ -26,7 +26,6 @@ FIRST_SEED_SOON = pytest.mark.parametrize(
 
 
 def gradient(model: nn.Module, sequences: Tensor, estimator: Estimator) -> Tensor:
-    """All of it in one row, the read-out's last."""
     found = torch.autograd.grad(loss(model, sequences, estimator), list(model.parameters()))
     return torch.cat([g.flatten() for g in found])
 
@@ -76,7 +75,6 @@ def test_the_exact_gradient_equals_finite_differences(seed):
 
 @FIRST_SEED_SOON
 def test_where_each_estimator_goes(seed):
-    """To the solution of its own linear equation, solved without any relaxation."""
     model, sequences = make(LEARNED, seed)
     exact, naive = (by_hand(model, sequences, transposed) for transposed in (True, False))
     mixed = Relaxation(30, STEP, memory=5)

@@ -108,7 +108,6 @@ def test_the_example_does_what_the_lesson_says(capsys: pytest.CaptureFixture[str
 
 @pytest.mark.parametrize("size", [0.5, 3.0])
 def test_the_source_sets_the_limit_as_the_lesson_writes_it(size: float) -> None:
-    """No correction is longer than the force: the line of the text, run on two vectors."""
     (code,) = re.findall(r"```python\n(.*?)```", CELLS["clip"], re.S)
     scope = {"force": torch.tensor([1.0, 0.0]), "extra": size * torch.tensor([0.0, 1.0])}
     exec(code, scope)

@@ -29,7 +29,6 @@ def test_runs_without_a_governor_take_steps_that_suit_their_damping(damping, ste
 
 
 def test_the_theorem_holds_of_a_small_model(monkeypatch):
-    """Errors fall with β and β², and in each step as the state contracts."""
     monkeypatch.setattr(recipe, "ENOUGH", LONG)
     monkeypatch.setattr(recipe, "BETAS", (0.05, 0.1))
     monkeypatch.setattr(recipe, "RATE_STEPS", tuple(range(2, 31, 2)))

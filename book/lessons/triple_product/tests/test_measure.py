@@ -130,8 +130,6 @@ def test_offsets_are_counted_back() -> None:
 
 
 def test_induction_names_the_two_parts() -> None:
-    """Of a model that looks one back in its first layer's head and three in its second's."""
-
     def observe(x: Tensor) -> tuple[Tensor, Tensor]:
         attention = torch.zeros(len(x), 2, 1, x.shape[1], x.shape[1])
         for layer, back in enumerate((1, 3)):
@@ -144,7 +142,6 @@ def test_induction_names_the_two_parts() -> None:
 
 
 def test_loudness_is_told_of_bystanders_and_of_the_loud_one() -> None:
-    """A copier that goes blind for the loud token alone, and one that hears nothing else."""
     places = set()
 
     def blind(x: Tensor, loudness: Tensor) -> Tensor:

@@ -24,7 +24,6 @@ def scope(cell: str) -> dict:
 
 
 def test_the_lessons_look_is_the_packages() -> None:
-    """Its cell, run with other weights, off the start, where q is constant; three looks."""
     generator = Generator().manual_seed(4)
     model = recipe.LIVE.model(1)
     with torch.no_grad():
@@ -45,7 +44,6 @@ def test_the_lessons_look_is_the_packages() -> None:
 
 
 def test_the_lessons_step_is_the_packages() -> None:
-    """Its cell, on the puzzles that the package has, moves weights as far as it does."""
     marked, settings, sgd = scope("step-cell")["marked"], recipe.LIVE.settings, torch.optim.SGD
     puzzles, solved = batch = recipe.TASK.sample(settings.seats, Generator().manual_seed(0))
     how = {"optimizer": partial(sgd, lr=0.1), "generator": Generator().manual_seed(0)}

@@ -69,7 +69,6 @@ AT_NIGHT = pytest.param(said.counted_at_night, marks=pytest.mark.long)
 
 @pytest.mark.parametrize("passages", [BY_DAY, AT_NIGHT])
 def test_what_is_said_of_puzzles_is_what_they_are(passages: said.Passages) -> None:
-    """Of the pages as they were read, and the teacher's as it stands."""
     here, book = exercises.ROOT / "book/lessons/trm/tests", exercises.ROOT / "book"
     files = here / "page.txt", here / "evidence.txt", book / "lessons/trm/teaching.md"
     texts = [path.read_text("utf-8").splitlines() for path in files]

@@ -91,7 +91,6 @@ def test_the_puzzle_to_start_with_is_minimal_and_of_a_class_that_is_held_out() -
 
 
 def test_a_use_of_the_network_is_a_thought_or_an_answer() -> None:
-    """Around it, the recursion is the model's own."""
     model = Used(SMALL, Generator().manual_seed(1)).requires_grad_(False)
     puzzles, _ = TASK.sample(3, Generator().manual_seed(2))
     y, z = model.start(3)

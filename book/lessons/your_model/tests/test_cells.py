@@ -35,7 +35,6 @@ def test_each_function_is_right_when_alone() -> None:
 
 
 def test_a_label_is_the_one_score_whose_rise_lowers_the_loss() -> None:
-    """As the lesson tells it, at every place, by raising one after another."""
     of = scope()
     x = of["texts"](0)[:1, :5]
     for asks, ahead in ((of["loss"], 1), (of["planted"], 2)):
