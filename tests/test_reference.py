@@ -8,8 +8,6 @@ from typing import Any
 
 import pytest
 
-import attn_notes
-
 ROOT = Path(__file__).parents[1]
 PAGES = ROOT / "book" / "reference"
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
@@ -95,11 +93,3 @@ def test_what_is_promised_is_there_and_documented(module):
     assert found.__all__ and len({*found.__all__}) == len(found.__all__)
     for name in found.__all__:
         assert isinstance(getattr(found, name), str) or getattr(found, name).__doc__
-
-
-def test_a_model_that_the_package_names_has_its_settings_beside_it():
-    names = [n for n in attn_notes.__all__ if "models" in str(getattr(attn_notes, n, ""))]
-    assert len(names) >= 5
-    for name in names:
-        module = importlib.import_module(getattr(attn_notes, name).__module__)
-        assert module.Config() is not None and module.PUBLISHED is not None
