@@ -23,6 +23,7 @@ import attn_notes
 from book.kit import figures
 from book.site.dependencies import all_stems, lesson_stems, own_stems, stems_with
 from book.site.extension import citations, icons, mathjax, numbers, punctuation, repository, widgets
+from book.site.extension.answers import _lessons
 from book.site.extension.theme import without_lost_fonts, without_unused_scripts
 
 from ..exercises import shown
@@ -88,6 +89,7 @@ def test_lessons_are_numbered_as_they_are_listed(turned):
     """The workbench, which stands in `book`, has no number; a lesson may have no cell to change."""
     stems = all_stems(ROOT)
     assert stems == [*lesson_stems(ROOT), *own_stems(ROOT)]
+    assert _lessons(SimpleNamespace(srcdir=ROOT)) == lesson_stems(ROOT)
     stems = stems[:: -1 if turned else 1]
     glossary = (ROOT / "book" / "reference" / "glossary.md").read_text("utf-8")
     page = numbers.numbered(glossary, stems)
