@@ -1,5 +1,6 @@
 """What the build wrote into a folder is told from what somebody did there."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -52,3 +53,21 @@ def test_the_new_stands_in_the_place_of_the_old(made, tmp_path):
     changed = {"a/two": "two", "c/four": "4"}
     manifest.replace(written(tmp_path / "new", changed), made)
     assert read(made) == changed and manifest.begun(made) == [] and not (made / "a" / "b").exists()
+
+
+@pytest.mark.parametrize("moves", [0, 1])
+def test_what_was_cut_short_is_not_taken_for_somebodys(moves, made, tmp_path, monkeypatch):
+    done: list[Path] = []
+    move = shutil.move
+
+    def interrupted(path: Path, there: Path) -> None:
+        if len(done) == moves:
+            raise KeyboardInterrupt
+        done.append(path)
+        move(path, there)
+
+    written(tmp_path / "new", {"three": "changed", "five": "5"})
+    monkeypatch.setattr(shutil, "move", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        manifest.replace(tmp_path / "new", made)
+    assert manifest.begun(made) == []
