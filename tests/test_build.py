@@ -671,10 +671,19 @@ def test_a_full_disk_is_a_sentence_and_keeps_what_there_was(project, monkeypatch
     path = project / "book/lessons/tiny/tiny.ipynb"
     with_outputs = nbformat.writes(build.with_outputs(project, chapter(project)))
     path.write_text(with_outputs)
-    path.symlink_to(path.rename(path.with_name("elsewhere")))  # which stays a link
     assert fails("strip")
-    assert path.is_symlink() and path.read_text() == with_outputs
+    assert path.read_text() == with_outputs
     assert not list(project.rglob("*.part"))
+
+
+def test_a_file_is_written_whole_or_not_at_all(tmp_path):
+    path, link = tmp_path / "file", tmp_path / "link"
+    link.symlink_to(path)
+    files.write_whole(link, b"old")
+    with full_disk(1000), pytest.raises(OSError, match="File too large"):
+        files.write_whole(link, bytes(2000))
+    assert link.is_symlink() and path.read_bytes() == b"old"
+    assert {file.name for file in tmp_path.iterdir()} == {"file", "link"}
 
 
 def test_a_program_that_failed_on_a_full_disk_shows_no_traceback(project, monkeypatch, capsys):

@@ -16,7 +16,7 @@ from book.kit import results
 from book.page.bench import model as bench
 from book.page.bench.starts import STARTS
 from book.page.bench.tasks import RATES, SEEDS, TASKS
-from book.page.bench.told import RECORD
+from book.page.bench.told import RECORD, told
 
 SIZES = {"vocabulary": 5, "length": 7, "layers": 2}
 
@@ -136,3 +136,12 @@ def test_no_honest_loss_is_below_the_best_predictors(name: str) -> None:
         assert layer["ahead"] or all(x is None or x > -0.005 for x in layer["above"])
         (model,) = TASKS[name].models(STARTS[kind], (0,))
         assert layer["weights"] == sum(p.numel() for p in model.parameters())
+
+
+def test_a_page_is_given_all_of_it() -> None:
+    found = told()
+    assert {*found["tasks"]} == {*TASKS} and {*found["starts"]} == {*STARTS}
+    for name, task in TASKS.items():
+        assert found["tasks"][name]["floor"] == task.floor
+        names = {each["name"] for each in found["tasks"][name]["batch"]}
+        assert task.tokens in names
