@@ -80,6 +80,13 @@ def test_a_floor_counts_the_characters_that_its_question_says_are_predicted() ->
     assert one.number == pytest.approx(cost / predicted, abs=one.within)
 
 
+def test_what_a_look_does_not_learn_from_is_one_of_its_options() -> None:
+    """The gradient of a look holds neither the look before nor those after, so one is offered."""
+    (one,) = (one for one in of("trm") if one.name == "trm-detach")
+    other = [option for option in one.options if re.search(r"looks? (?:before|after)", option.text)]
+    assert [option.right for option in other] == [True]
+
+
 def test_what_varies_follows_the_seed() -> None:
     many = [of("deep_qkv", seed)[0] for seed in range(40)]
     assert len({one.ask for one in many}) > 10
