@@ -45,11 +45,7 @@ Install one, or set CHROME_PATH to its program, and run the tests again. {why}""
 
 
 def install_browser() -> None:
-    """Install Chromium: with apt where we may, else as Playwright does.
-
-    Raises:
-        subprocess.CalledProcessError: it could not be installed.
-    """
+    """Install Chromium: with apt where we may, else as Playwright does."""
     apt = _apt_get()
     if apt is None:
         command = [sys.executable, "-m", "playwright", "install", "chromium"]
@@ -86,9 +82,6 @@ def provided_browser(lock: Path) -> str | None:
 
     Test processes run side by side: one installs it, and the others wait for that. Two at once are
     refused by apt's locks, of which it waits for one only.
-
-    Raises:
-        subprocess.CalledProcessError: it could not be installed.
     """
     with FileLock(lock):
         program = find_browser()

@@ -73,7 +73,6 @@ def words_and_data(fig: Figure) -> tuple[list[Text], np.ndarray]:
 
 
 def extent(text: Text) -> Bbox:
-    """The place of its letters, in pixels from the lower left."""
     x0, y0, x1, y1 = Text.get_window_extent(text).extents
     air = MARGIN * (y1 - y0) / (1 + text.get_text().count("\n"))
     return Bbox.from_extents(x0 + 1, y0 + air, x1 - 1, y1 - air)

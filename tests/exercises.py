@@ -9,9 +9,8 @@ import contextlib
 import html
 import json
 import re
-import shutil
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -37,20 +36,17 @@ EVIDENCE = [
 
 @cache
 def cells(chapter: Path, prose: bool = False) -> dict[str, str]:
-    """The source of each cell of a notebook, or of its text alone, by the cell's id."""
     found = json.loads(chapter.read_text("utf-8"))["cells"]
     kept = [cell for cell in found if not prose or cell["cell_type"] == "markdown"]
     return {cell["id"]: "".join(cell["source"]) for cell in kept}
 
 
 def names(chapter: Path) -> list[str]:
-    """The names of a chapter's exercises, in its order."""
     found = (re.fullmatch(r"exercise-(.+)-answer", name) for name in cells(chapter))
     return [match[1] for match in found if match]
 
 
 def contract(chapter: Path, name: str) -> dict[str, Any]:
-    """What an exercise's metadata say: its name, points, minutes, outcome, and what it needs."""
     notebook = json.loads(chapter.read_text("utf-8"))
     (found,) = (c for c in notebook["cells"] if c["id"] == f"exercise-{name}")
     return dict(found["metadata"]["exercise"])
@@ -69,12 +65,10 @@ def wrong(stem: str) -> dict[str, list[tuple[str, str]]]:
 
 
 def solution(chapter: Path, name: str) -> str:
-    """The code of an exercise's printed solution."""
     return editions.solution(cells(chapter)[f"exercise-{name}-solution"])
 
 
 def telling(chapter: Path, name: str) -> list[str]:
-    """Lines of an exercise's solution that stand nowhere else in its notebook."""
     others = [text for cell, text in cells(chapter).items() if not cell.endswith("solution")]
     return [
         line.strip()
@@ -85,7 +79,6 @@ def telling(chapter: Path, name: str) -> list[str]:
 
 @cache
 def all_telling() -> list[list[str]]:
-    """Of each exercise of the book, lessons and evidence, the lines that tell its solution."""
     return [telling(page, name) for page in (*CHAPTERS, *EVIDENCE) for name in names(page)]
 
 
@@ -116,31 +109,33 @@ def texts(folder: Path) -> Iterator[tuple[str, str]]:
 
 
 def leaks(found: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Where a line of a solution stands, and the line."""
     lines = [line for told in all_telling() for line in told]
     return [(path, line) for path, text in found for line in lines if line in text]
 
 
 def little_book(folder: Path) -> Path:
     """A book of one page and one exercise, whose packages are next to nothing."""
-    root = folder / "book of one"
     package = '"""Tiny."""\n\n__version__ = "0.2.0"\n'
-    for name in ("book", "attn_notes"):
-        (root / name).mkdir(parents=True)
-        (root / name / "__init__.py").write_text(package, "utf-8")
+    files: dict[str, Any] = {f"{name}/__init__.py": package for name in ("book", "attn_notes")}
     for name in ("LICENSE", "README.md", "pyproject.toml", "book/pyproject.toml"):
-        shutil.copy(ROOT / name, root / name)
-    (root / "_toc.yml").write_text("format: jb-book\nroot: book/lessons/tiny/tiny\n", "utf-8")
+        files[name] = (ROOT / name).read_bytes()
+    files["_toc.yml"] = "format: jb-book\nroot: book/lessons/tiny/tiny\n"
     lesson = nbformat.read(ROOT / lesson_page("deep_qkv"), as_version=4)
     lesson.cells = [c for c in lesson.cells if re.match("setup$|exercise-floor", c.id)]
-    page = root / lesson_page("tiny")
-    page.parent.mkdir(parents=True)
-    nbformat.write(lesson, page)
-    return root
+    files[str(lesson_page("tiny"))] = nbformat.writes(lesson)
+    return written(folder / "book of one", files)
+
+
+def written(folder: Path, files: Mapping[str, Any]) -> Path:
+    """Files below a folder by their names: bytes, text, or what is written as JSON."""
+    for name, content in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        text = content if isinstance(content, bytes | str) else json.dumps(content)
+        (folder / name).write_bytes(text if isinstance(text, bytes) else text.encode())
+    return folder
 
 
 def contents(folder: Path) -> dict[Path, bytes | None]:
-    """All that is in a folder."""
     return {path: path.read_bytes() if path.is_file() else None for path in folder.rglob("*")}
 
 
@@ -162,7 +157,6 @@ def after_setup(chapter: Path, code: str = "") -> dict[str, Any]:
 
 
 def outcome(chapter: Path, name: str, answer: str | None = None) -> Outcome:
-    """What an exercise's cell says of its own stub, or of an answer in the stub's place."""
     sources = cells(chapter)
     code = sources[f"exercise-{name}-answer"] if answer is None else answer
     return eval(sources[f"exercise-{name}-check"], after_setup(chapter, code))

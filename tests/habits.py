@@ -50,122 +50,93 @@ def sheet(week: Week) -> NotebookNode:
 
 
 def at(book: NotebookNode, name: str) -> int:
-    """Where a cell stands."""
     return next(i for i, cell in enumerate(book.cells) if cell.id == name)
 
 
 def code(source: str) -> NotebookNode:
-    """A cell of a student's own, with no id that tells anything."""
     return nbformat.v4.new_code_cell(source)
 
 
-def puts(name: str, source: str) -> Change:
-    """Another answer."""
+def change(does: Callable[..., Any]) -> Callable[..., Change]:
+    """What does something with a notebook becomes what makes a habit: `puts(name, source)`."""
+    return lambda *given: lambda book, week: does(book, week, *given)
 
-    def change(book: NotebookNode, week: Week) -> None:
-        book.cells[at(book, name)].source = source
 
-    return change
+@change
+def puts(book: NotebookNode, week: Week, name: str, source: str) -> None:
+    book.cells[at(book, name)].source = source
 
 
 floor = partial(puts, "floor")
 
 
-def stub(name: str) -> Change:
-    """An answer that is not begun."""
-
-    def change(book: NotebookNode, week: Week) -> None:
-        (one,) = (one for one in week.exercises if one.name == name)
-        puts(name, one.stub)(book, week)
-
-    return change
+@change
+def stub(book: NotebookNode, week: Week, name: str) -> None:
+    (one,) = (one for one in week.exercises if one.name == name)
+    puts(name, one.stub)(book, week)
 
 
-def rewrites(name: str, source: str) -> Change:
+@change
+def rewrites(book: NotebookNode, week: Week, name: str, source: str) -> None:
     """Another source, in which `{}` is the one before."""
-
-    def change(book: NotebookNode, week: Week) -> None:
-        puts(name, source.format(book.cells[at(book, name)].source))(book, week)
-
-    return change
+    puts(name, source.format(book.cells[at(book, name)].source))(book, week)
 
 
-def adds(name: str, *sources: str, after: int = 0) -> Change:
+@change
+def adds(book: NotebookNode, week: Week, below: int, name: str, *sources: str) -> None:
     """Cells above another, or so many below."""
-
-    def change(book: NotebookNode, week: Week) -> None:
-        place = at(book, name) + after
-        book.cells[place:place] = map(code, sources)
-
-    return change
+    place = at(book, name) + below
+    book.cells[place:place] = map(code, sources)
 
 
-def both(*changes: Change) -> Change:
-    """One after the other."""
-
-    def change(book: NotebookNode, week: Week) -> Any:
-        return [made for each in changes if (made := each(book, week)) is not None] or None
-
-    return change
+above = partial(adds, 0)
 
 
-def drops(*names: str) -> Change:
-    """Cells that are gone."""
-
-    def change(book: NotebookNode, week: Week) -> None:
-        book.cells = [cell for cell in book.cells if cell.id not in names]
-
-    return change
+@change
+def both(book: NotebookNode, week: Week, *changes: Change) -> Any:
+    return [made for each in changes if (made := each(book, week)) is not None] or None
 
 
-def as_text(kind: str, fence: str = "{}") -> Change:
+@change
+def drops(book: NotebookNode, week: Week, *names: str) -> None:
+    book.cells = [cell for cell in book.cells if cell.id not in names]
+
+
+@change
+def as_text(book: NotebookNode, week: Week, kind: str, fence: str = "{}") -> None:
     """The answer in a cell that is no code any more."""
-
-    def change(book: NotebookNode, week: Week) -> None:
-        cell = book.cells[at(book, "floor")]
-        cell.cell_type, cell.source = kind, fence.format(cell.source)
-        cell.pop("outputs"), cell.pop("execution_count")
-
-    return change
+    cell = book.cells[at(book, "floor")]
+    cell.cell_type, cell.source = kind, fence.format(cell.source)
+    cell.pop("outputs"), cell.pop("execution_count")
 
 
-def stripped(*names: str) -> Change:
+@change
+def stripped(book: NotebookNode, week: Week, *names: str) -> bytes:
     """As a program leaves it that keeps no ids, or no metadata."""
-
-    def change(book: NotebookNode, week: Week) -> bytes:
-        told = json.loads(nbformat.writes(book))
-        for cell in told["cells"]:
-            for name in names:
-                cell.pop(name, None)
-            cell.setdefault("metadata", {})
-        return json.dumps(told).encode()
-
-    return change
+    told = json.loads(nbformat.writes(book))
+    for cell in told["cells"]:
+        for name in names:
+            cell.pop(name, None)
+        cell.setdefault("metadata", {})
+    return json.dumps(told).encode()
 
 
-def says(name: str, text: str) -> Change:
-    """What stands below a check as its output."""
-
-    def change(book: NotebookNode, week: Week) -> None:
-        shown = nbformat.v4.new_output("execute_result", {"text/plain": text})
-        book.cells[at(book, f"{name}-check")].outputs = [shown]
-
-    return change
+@change
+def says(book: NotebookNode, week: Week, name: str, text: str) -> None:
+    shown = nbformat.v4.new_output("execute_result", {"text/plain": text})
+    book.cells[at(book, f"{name}-check")].outputs = [shown]
 
 
 def old(book: NotebookNode, week: Week) -> bytes:
-    """In the format before."""
     return nbformat.writes(nbformat.convert(book, 3), version=3).encode()
 
 
 def program(book: NotebookNode, week: Week) -> dict[str, bytes]:
-    """As a program, which JupyterLab exports."""
     cells = [f"# In[{i}]:\n\n{c.source}" for i, c in enumerate(book.cells) if "outputs" in c]
     return {"sheet.py": "\n\n".join(cells).encode()}
 
 
 def in_zip(book: NotebookNode, week: Week) -> dict[str, bytes]:
-    """In a zip, with a module of the student's own, and data."""
     book.cells[at(book, "floor")].source = "from mine import floor\nn = open('n.txt').read()"
     made = BytesIO()
     with zipfile.ZipFile(made, "w") as archive:
@@ -176,7 +147,6 @@ def in_zip(book: NotebookNode, week: Week) -> dict[str, bytes]:
 
 
 def two(book: NotebookNode, week: Week) -> dict[str, bytes]:
-    """Half of the answers in one notebook, and half in another."""
     other = homework.sheet(week, "0.2.0")
     for name in ("floor", "leak"):
         book.cells[at(book, name)], other.cells[at(other, name)] = (
@@ -268,12 +238,12 @@ RIGHT: dict[str, Change] = {
         floor("def floor(n, k): return (k - 1) * m.log(n) / (2 * k)"),
     ),
     "helper above": both(
-        adds("floor", "import math\ndef whole(a, b): return (b - 1) * math.log(a)"),
+        above("floor", "import math\ndef whole(a, b): return (b - 1) * math.log(a)"),
         floor("def floor(a, b): return whole(a, b) / (2 * b)"),
     ),
-    "below the stub": both(stub("floor"), adds("floor", FLOOR, after=1)),
-    "below the check": both(floor(""), adds("floor", FLOOR, after=2)),
-    "copy below": lambda book, week: adds("floor", week.exercises[0].stub, after=2)(book, week),
+    "below the stub": both(stub("floor"), adds(1, "floor", FLOOR)),
+    "below the check": both(floor(""), adds(2, "floor", FLOOR)),
+    "copy below": lambda book, week: adds(2, "floor", week.exercises[0].stub)(book, week),
     "begins with seaborn": rewrites("floor-setup", "import seaborn as sns\nsns.set_theme()\n{}"),
     "renamed with its check": both(
         floor(FLOOR.replace("def floor", "def my_floor")),
@@ -282,11 +252,11 @@ RIGHT: dict[str, Change] = {
     "markdown": as_text("markdown"),
     "fenced": as_text("markdown", "```python\n{}\n```"),
     "raw": as_text("raw"),
-    "crash": adds("floor", "1 / 0", "x = (", "undefined"),
-    "shows much": adds("leak", "list(range(10**6))", "'x' * 10**8"),
-    "memory": adds("leak", "x = torch.zeros(10**11)", "y = [0] * 10**11"),
+    "crash": above("floor", "1 / 0", "x = (", "undefined"),
+    "shows much": above("leak", "list(range(10**6))", "'x' * 10**8"),
+    "memory": above("leak", "x = torch.zeros(10**11)", "y = [0] * 10**11"),
     "magics": both(
-        adds("leak", "%%time\nx = 3", "!ls -l\n%matplotlib inline", "%pip install einops"),
+        above("leak", "%%time\nx = 3", "!ls -l\n%matplotlib inline", "%pip install einops"),
         floor(f"%time y = 2\n{FLOOR}"),
     ),
     "no ids": stripped("id"),
@@ -306,19 +276,19 @@ RIGHT: dict[str, Change] = {
     ),
     "no setup": drops("floor-setup"),
     "star": both(
-        adds("floor", "from book.lessons.deep_qkv.checks import floor as look"),
+        above("floor", "from book.lessons.deep_qkv.checks import floor as look"),
         puts("floor-check", "look(floor)"),
     ),
     "back and forth": reversed_cells,
     "own file": both(
-        adds("floor", "open('two.txt', 'w').write('2')"),
+        above("floor", "open('two.txt', 'w').write('2')"),
         floor(FLOOR.replace("2 *", "int(open('two.txt').read()) *")),
     ),
     "says not yet": says("floor", "Not yet: it was not."),
     **{name: floor(source) for name, source in FLOORS.items()},
     **{name: puts("floor-check", source) for name, source in CHECKS.items()},
-    **{name: adds("floor", source) for name, source in ABOVE_FLOOR.items()},
-    **{name: adds("leak", source) for name, source in ABOVE_LEAK.items()},
+    **{name: above("floor", source) for name, source in ABOVE_FLOOR.items()},
+    **{name: above("leak", source) for name, source in ABOVE_LEAK.items()},
 }
 
 HABITS: dict[str, tuple[Change, str]] = {
@@ -355,7 +325,6 @@ HABITS: dict[str, tuple[Change, str]] = {
 
 
 def handed_in(week: Week) -> dict[str, bytes]:
-    """The files of the class, by their names in the zip that a platform gives."""
     files = {}
     for number, (name, (change, _)) in enumerate(HABITS.items()):
         book = sheet(week)

@@ -80,7 +80,6 @@ def done(call):
 
 
 def escape(name: str, **known: object) -> str:
-    """The code of one, with what it is told."""
     told = "\n".join(f"{key} = {value!r}" for key, value in known.items())
     return f"{HEAD}\n{told}\n{textwrap.dedent(ESCAPES[name])}"
 

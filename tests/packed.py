@@ -13,7 +13,6 @@ from torch import Tensor, nn
 
 
 def whole(saved: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """The models of a page's saved state, with the long texts beside the page in their places."""
     models: dict[str, Any] = saved["state"]
     for model in models.values():
         if beside := model.pop("beside", None):
@@ -33,7 +32,6 @@ def parameters(run: Mapping[str, Any], seed: int) -> dict[str, Tensor]:
 
 
 def assert_holds(run: Mapping[str, Any], models: Sequence[nn.Module]) -> None:
-    """A run holds exactly the numbers of these models, one a seed."""
     assert run["seeds"] == len(models)
     for i, model in enumerate(models):
         found = parameters(run, i)

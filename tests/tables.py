@@ -6,14 +6,9 @@ from typing import Any
 
 
 def rows(table: Any) -> list[list[str]]:
-    """The words in each cell of each row, the header first."""
     lines = re.findall(r"<tr>(.*?)</tr>", table.data, re.S)
-    return [
-        [words(cell) for cell in re.findall(r"<t[hd].*?>(.*?)</t[hd]>", line, re.S)]
-        for line in lines
-    ]
+    return [[*map(words, re.findall(r"<t[hd].*?>(.*?)</t[hd]>", x, re.S))] for x in lines]
 
 
 def words(cell: str) -> str:
-    """What is written in a cell, every space a plain one."""
     return unescape(re.sub("<[^>]+>", "", cell)).replace("\u00a0", " ")

@@ -11,13 +11,7 @@ import pytest
 
 from attn_notes.analysis import pretrained
 from book.experiments import every_experiment
-from book.site.dependencies import (
-    full_stems,
-    imported_names,
-    lesson_page,
-    python_code,
-    read_chapter,
-)
+from book.site.dependencies import full_stems, imported_names, python_code, read_chapter
 
 from . import exercises
 from .exercises import CHAPTERS, EVIDENCE, ROOT
@@ -65,13 +59,6 @@ def test_a_chapter_depends_on_no_other_chapter(chapter: Path) -> None:
     assert not [file for file in own if others & {*Path(file.partition(".")[0]).parts}]
 
 
-@pytest.mark.parametrize("page", EVIDENCE, ids=lambda path: path.stem)
-def test_a_lesson_ends_with_a_link_to_its_evidence(page: Path) -> None:
-    """*Next* does not lead there."""
-    lesson = "".join(exercises.cells(ROOT / lesson_page(page.parent.name)).values())
-    assert f"]({page.name})" in lesson.rpartition("\n## ")[2]
-
-
 def test_every_record_can_be_made_again() -> None:
     """Each experiment has its file, and each file is found, and named by its chapter or says so."""
     experiments = every_experiment()
@@ -95,7 +82,6 @@ DECIDES = {"attn_notes.analysis.statistics", "book.kit.figures", "matplotlib", "
 
 
 def decides(code: str) -> list[str]:
-    """What a cell computes that belongs into its chapter's claims and figures."""
     found = [name for name in imported_names(code) if name in DECIDES]
     for node in ast.walk(ast.parse(code)):
         called = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
@@ -113,9 +99,8 @@ def test_a_notebook_computes_no_verdict_and_draws_no_figure() -> None:
     wrong = {}
     for path in sorted((ROOT / "book").rglob("[!.]*.ipynb")):
         code = (c for c in nbformat.read(path, as_version=4).cells if c.cell_type == "code")
-        wrong |= {
-            (path.stem, c.id): found for c in code if (found := decides(python_code(c.source)))
-        }
+        found = {(path.stem, c.id): decides(python_code(c.source)) for c in code}
+        wrong |= {place: names for place, names in found.items() if names}
     assert wrong == {}
     assert len(decides("import scipy\nstatistics.ends_lower(a)\nshow(f, alt='a curve')")) == 3
 

@@ -27,6 +27,8 @@ from book import build
 from book.site import dependencies, execution, files, running
 from book.site.dependencies import BookError
 
+from .exercises import written
+
 ROOT = Path(__file__).parents[1]
 
 FILES = {
@@ -75,16 +77,11 @@ def write_notebook(root, code=CODE, prose="# The sorter", tags=(), name="tiny", 
     cells += [nbformat.v4.new_code_cell(source, metadata={"tags": list(tags)}) for source in code]
     metadata["kernelspec"] = running.KERNELSPEC
     notebook = nbformat.v4.new_notebook(cells=cells, metadata=metadata)
-    path = root / dependencies.lesson_page(name)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    nbformat.write(notebook, path)
+    written(root, {str(dependencies.lesson_page(name)): nbformat.writes(notebook)})
 
 
 def write_project(root, files=FILES):
-    for name, content in files.items():
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_text(content)
-    write_notebook(root)
+    write_notebook(written(root, files))
     return root
 
 
@@ -112,7 +109,6 @@ class InstantRun:
 
 
 def pretend_rendering(monkeypatch):
-    """Rendering copies the sources; returns a list that grows by each."""
     rendered = []
 
     def render(folder, output):
@@ -130,7 +126,6 @@ def project(tmp_path):
 
 @pytest.fixture
 def instant(project, monkeypatch):
-    """The tiny book, executed by pretence."""
     monkeypatch.setattr(execution, "Run", InstantRun)
     execution.execute(project)
     return project
@@ -138,8 +133,6 @@ def instant(project, monkeypatch):
 
 @pytest.fixture
 def main(project, capsys):
-    """Call a command on the tiny book; what it said, on either stream, after its exit code."""
-
     def call(*command):
         code = build.main([*command, "--root", str(project)])
         return code, "".join(capsys.readouterr())
@@ -158,21 +151,20 @@ def full_disk(size):
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
 
 
+KERNEL = {"argv": ["not-a-kernel"], "display_name": "Mine", "language": "python"}
+
+
 def settings_of_a_user(home):
     """Environment variables of someone whose settings, in `home` and beside it, break a run."""
-    for name, content in {
-        "jupyter/kernels/python3/kernel.json": (
-            '{"argv": ["not-a-kernel"], "display_name": "Mine", "language": "python"}'
-        ),
-        ".ipython/profile_default/startup/mine.py": "mine = 1",
-        ".ipython/profile_default/ipython_kernel_config.py": (
-            "get_config().IPKernelApp.exec_lines = ['mine = 1']"
-        ),
+    profile = ".ipython/profile_default"
+    theirs = {
+        "jupyter/kernels/python3/kernel.json": KERNEL,
+        f"{profile}/startup/mine.py": "mine = 1",
+        f"{profile}/ipython_kernel_config.py": "get_config().IPKernelApp.exec_lines = ['mine = 1']",
         ".config/matplotlib/matplotlibrc": "backend: not-a-backend",
         "matplotlibrc": "backend: not-a-backend",
-    }.items():
-        (home / name).parent.mkdir(parents=True, exist_ok=True)
-        (home / name).write_text(content)
+    }
+    written(home, theirs)
     settings = os.environ | {
         **dict.fromkeys(("HOME", "MATPLOTLIBRC", "XDG_DATA_HOME"), str(home)),
         "IPYTHONDIR": str(home / ".ipython"),
@@ -209,12 +201,9 @@ def built(tmp_path_factory):
 
 
 def test_chapter_depends_on_what_its_imports_reach_and_its_key_follows_that_alone(project):
-    unreached = {
-        "attn_notes/tasks/unrelated.py",
-        "book/lessons/other/records/other_rates.json",
-    }
     others = {"_config.yml", "_toc.yml", "requirements.txt", "book/index.md"}
-    reached = {*FILES} - unreached - others
+    others |= {"attn_notes/tasks/unrelated.py", "book/lessons/other/records/other_rates.json"}
+    reached = {*FILES} - others
     assert {*chapter(project).files} == reached
     for name, content in FILES.items():
         before = chapter(project).key
@@ -261,7 +250,6 @@ def test_key_follows_code_tags_pins_versions_and_how_it_runs(project, tmp_path, 
 
 
 def test_what_a_widget_is_made_of_is_part_of_the_key(project):
-    """What stands beside its module, but for pages and what else is read by people."""
     for name in ("_view.js", "view.css", "view.md", "view.yml"):
         before = chapter(project).key
         (project / "book" / "page" / name).write_text("1")
@@ -279,10 +267,8 @@ def test_reaches_all_that_python_loads():
         reachable.append(set(dependencies.reachable_modules(ROOT, code)))
         nodes = ast.walk(ast.parse(code))
         program += [ast.unparse(n) for n in nodes if isinstance(n, ast.Import | ast.ImportFrom)]
-        program += [
-            "ours = [m for m in sys.modules if m.split('.')[0] in ('attn_notes', 'book')]",
-            "print(*ours)",
-        ]
+        program += ["ours = [m for m in sys.modules if m.split('.')[0] in ('attn_notes', 'book')]"]
+        program += ["print(*ours)"]
         program += ["for m in ours: del sys.modules[m]"]  # the next chapter starts from nothing
     command = [sys.executable, "-c", "\n".join(program)]
     said = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
@@ -304,7 +290,6 @@ def test_two_notebooks_of_one_name_are_refused(project):
 
 
 def printed(root, number):
-    """What a code cell printed, which may have come in several parts."""
     cell = build.with_outputs(root, chapter(root)).cells[number]
     return "".join(output.text for output in cell.outputs)
 
@@ -351,8 +336,7 @@ def download(project, tmp_path, monkeypatch):
     monkeypatch.setenv("ATTN_NOTES_DATA", str(tmp_path / "data"))
 
     def write(code=""):
-        (project / dependencies.DOWNLOADS).parent.mkdir(parents=True, exist_ok=True)
-        (project / dependencies.DOWNLOADS).write_text(code)
+        written(project, {str(dependencies.DOWNLOADS): code})
         return tmp_path / "data"
 
     return write
@@ -488,8 +472,6 @@ def test_the_longest_chapter_starts_first(project, monkeypatch):
     order = []
 
     class TimedRun(InstantRun):
-        """It takes as long as its chapter's name says."""
-
         def __init__(self, chapter, folder):
             super().__init__(chapter, folder)
             order.append(chapter.path.stem)
@@ -508,7 +490,6 @@ def test_the_longest_chapter_starts_first(project, monkeypatch):
 
 
 def test_every_chapter_says_how_long_it_takes():
-    """In its metadata, as a whole number: a fresh clone starts the longest first by that."""
     for path in dependencies.notebook_paths(ROOT):
         notebook = dependencies.read_notebook(ROOT / path)
         assert notebook.metadata[execution.SECONDS] in range(2, 3600), path
@@ -597,7 +578,6 @@ def test_the_folder_of_the_site_is_emptied_but_stays(instant, monkeypatch):
 
 
 def test_a_courses_site_is_told_no_address_and_made_once(instant, tmp_path, monkeypatch):
-    """The notebooks of the repository have solutions."""
     told = []
 
     def render(folder, output, besides):
@@ -729,8 +709,6 @@ def test_a_tree_that_cannot_be_written_is_a_sentence(project, main):
 
 
 def test_a_folder_that_cannot_be_looked_into_has_no_download(tmp_path, monkeypatch):
-    """As the home of someone else: there is nothing, and reading it falls back as if offline."""
-
     def denied(*args, **kwargs):
         raise PermissionError(errno.EACCES, "Permission denied")
 
@@ -771,9 +749,8 @@ def test_a_kernel_ends_with_its_build(project, tmp_path, number):
         return beat.read_text() != before
 
     command = [sys.executable, ROOT / "book/build.py", "execute", "--root", project]
-    with subprocess.Popen(
-        command, stderr=subprocess.PIPE, text=True, preexec_fn=INTERRUPTS
-    ) as process:
+    streams = {"stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, preexec_fn=INTERRUPTS, **streams) as process:
         try:
             while not beat.exists():
                 assert process.poll() is None
@@ -836,10 +813,7 @@ def test_what_was_made_is_removed_and_nothing_else(instant, monkeypatch, capsys)
 
 @pytest.mark.slow
 def test_serves_the_site_until_interrupted(project):
-    folder = project / "_build/html"
-    folder.mkdir(parents=True)
-    (folder / "index.html").write_text("A tiny book")
-    (folder / "module.js").write_text("")
+    written(project / "_build/html", {"index.html": "A tiny book", "module.js": ""})
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(BookError, match="name another"):
@@ -862,7 +836,6 @@ def test_serves_the_site_until_interrupted(project):
 
 
 def test_a_browser_that_goes_away_is_no_error(tmp_path, capsys):
-    """Any other error of the server is shown."""
     (tmp_path / "large.bin").write_bytes(bytes(2**24))
     handler = functools.partial(build.Handler, directory=tmp_path)
     for answers, said in ((handler, ""), (lambda *args: 1 / 0, "ZeroDivisionError")):

@@ -31,13 +31,12 @@ def load(name: str) -> ModuleType:
     return module
 
 
-def test_the_page_shows_the_recorded_costs() -> None:
+def test_the_page_shows_the_recorded_costs():
     page = (ROOT / "book" / "teaching" / "costs.md").read_text("utf-8")
     assert load("costs").table() in page, "python benchmarks/costs.py prints today's table"
 
 
-def test_what_the_page_says_of_them() -> None:
-    """Every lesson fits into the limit of the hub's settings."""
+def test_what_the_page_says_of_them():
     runs = [results.load(f"{stem}_runs")["runs"] for stem in lesson_stems(ROOT)]
     assert max(run["trained"]["memory"] for run in runs) < 1.6  # of 2 GB; Jupyter's server needs .1
     config = (ROOT / "hub" / "jupyterhub_config.py").read_text("utf-8")
@@ -53,9 +52,7 @@ def test_what_the_page_says_of_them() -> None:
 
 
 @pytest.mark.slow
-def test_the_full_size_is_the_papers_and_trains_at_a_tiny_one(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_full_size_is_the_papers_and_trains_at_a_tiny_one(monkeypatch, capsys):
     program = load("trm_full_size")
     bank = TINY["task"].sample(5, Generator().manual_seed(0))
     whole = program.begin(bank, "cpu", torch.bfloat16)
@@ -79,8 +76,7 @@ def test_the_full_size_is_the_papers_and_trains_at_a_tiny_one(
     assert capsys.readouterr().out.count("  loss ") == 3
 
 
-def test_the_record_holds_lessons_and_the_full_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One for which a GPU is too small loses nothing else."""
+def test_the_record_holds_lessons_and_the_full_size(monkeypatch):
     gpu, ran = load("gpu"), []
     monkeypatch.setattr(gpu._lessons, "run", lambda stem, **env: ran.append((stem, env)) or {})
     monkeypatch.setattr(gpu, "STEPS", 2)
@@ -103,7 +99,7 @@ def test_the_record_holds_lessons_and_the_full_size(monkeypatch: pytest.MonkeyPa
     assert set(found) == {"one", "trm_full_size, bfloat16", "trm_full_size, float32"}
 
 
-def test_without_a_gpu_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_gpu_it_says_so(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     monkeypatch.setattr("sys.argv", ["gpu.py"])
     with pytest.raises(SystemExit, match="torch finds no GPU here"):

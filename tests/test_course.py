@@ -8,7 +8,6 @@ import shutil
 import subprocess
 import tempfile
 import zipfile
-from collections.abc import Callable
 from datetime import date
 from pathlib import Path
 
@@ -35,8 +34,6 @@ STUDENTS = Path("students") / "week-1-tiny"
 PRIVATE = Path("private") / STUDENTS.name
 PARTS = ["Floor", "Control", "Rate", "Seeds", "Verdict"]
 
-Call = Callable[..., str]
-
 
 def pretend_site(new: Path, old: Path, hints: bool) -> bool:
     new.mkdir(parents=True)
@@ -45,8 +42,7 @@ def pretend_site(new: Path, old: Path, hints: bool) -> bool:
 
 
 @pytest.fixture(scope="session")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A course of the whole book, but for its site."""
+def made(tmp_path_factory):
     folder = tmp_path_factory.mktemp("course") / "seminar"
     chosen = {"seed": SEED, "start": "2027-02-01", "day": "tuesday"}
     course.make(ROOT, folder, chosen, pretend_site)
@@ -54,22 +50,19 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path):
     return tmp_path / "seminar"
 
 
 @pytest.fixture
-def book(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Whose site is made in no time."""
+def book(tmp_path, monkeypatch):
     monkeypatch.setattr(execution, "execute", lambda root: None)
     monkeypatch.setattr(build, "course_site", lambda root, *given: pretend_site(*given))
     return exercises.little_book(tmp_path)
 
 
 @pytest.fixture
-def make(book: Path, folder: Path, capsys: pytest.CaptureFixture[str]) -> Call:
-    """Make the little book's course, with these options; what was said, of an error too."""
-
+def make(book, folder, capsys):
     def call(*options: str, fails: bool = False, into: Path | None = folder) -> str:
         where = [str(into)] if into else []
         assert build.main(["course", *where, *options, "--root", str(book)]) == fails
@@ -82,15 +75,14 @@ def make(book: Path, folder: Path, capsys: pytest.CaptureFixture[str]) -> Call:
 
 
 def test_nothing_is_lost_and_what_was_mended_is_taken_over_where_nobody_has_worked(
-    make: Call, book: Path, folder: Path, tmp_path: Path
-) -> None:
+    make, book, folder, tmp_path
+):
     assert make("--seed", "7").count("new  ") == len(manifest.parts(manifest.written(folder)))
     before = exercises.contents(folder)
     assert make() == "Nothing has changed.\n" and exercises.contents(folder) == before
 
-    for name in (STUDENTS / "mine.ipynb", PRIVATE / "answers.ipynb", Path("grades/week-1.csv")):
-        (folder / name).parent.mkdir(exist_ok=True)
-        (folder / name).write_text("somebody's", "utf-8")
+    theirs = (STUDENTS / "mine.ipynb", PRIVATE / "answers.ipynb", "grades/week-1.csv")
+    exercises.written(folder, dict.fromkeys(map(str, theirs), "somebody's"))
     before = exercises.contents(folder)
     left = re.findall(r"left +(\S+): somebody has worked there$", make("--seed", "7"), re.M)
     assert left == [PRIVATE.as_posix(), STUDENTS.as_posix()]
@@ -117,8 +109,8 @@ def test_nothing_is_lost_and_what_was_mended_is_taken_over_where_nobody_has_work
 
 @pytest.mark.parametrize("parts", range(1, 5))
 def test_a_call_that_is_cut_short_leaves_nothing_that_looks_like_a_persons(
-    parts: int, make: Call, book: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    parts, make, book, folder, monkeypatch
+):
     move, moved = shutil.move, []
 
     def full(source: Path, target: Path) -> None:
@@ -141,7 +133,7 @@ def test_a_call_that_is_cut_short_leaves_nothing_that_looks_like_a_persons(
 # What is chosen
 
 
-def test_what_was_chosen_stands_in_a_teachers_file(make: Call, book: Path, folder: Path) -> None:
+def test_what_was_chosen_stands_in_a_teachers_file(make, book, folder):
     before = exercises.contents(book)  # a folder of something else is not touched
     assert "no course: name a folder of its own" in make(into=book, fails=True)
     assert exercises.contents(book) == before
@@ -164,30 +156,30 @@ def test_what_was_chosen_stands_in_a_teachers_file(make: Call, book: Path, folde
     assert path.read_text("utf-8") == "# mine\nseed: 7\n"
 
 
-@pytest.mark.parametrize(
-    ("text", "symptom"),
-    [
-        ("seed: -1", "not -1"),
-        (f"seed: {2**63}", f"not {2**63}"),
-        ("{seed: 1, start: soon}", "not soon"),
-        ("{seed: 1, day: someday}", "not someday"),
-        ("{seed: 1, hints: perhaps}", "not perhaps"),
-        ("{seed: 1, colour: red}", "no setting 'colour'"),
-        ("{seed: 1, weeks: trm}", "weeks are lessons, each once"),
-        ("{seed: 1, weeks: [trm, trm]}", "weeks are lessons, each once"),
-        ("{seed: 1, dates: {2: soon}}", "a week, and the session's day"),
-        ("{seed: 1, dates: {b: 2027-02-01}}", "a week, and the session's day"),
-        ("{seed: 1, attempts: first}", "not first"),
-        ("{seed: 1, zone: Mars}", "not Mars"),
-        ("{seed: 1, due: 1080}", "not 1080"),
-        ("{seed: 1, penalty: 2}", "not 2"),
-        ("{seed: 1, extensions: {Ada: 3}}", "a student, a week, a day"),
-        ("{seed: 1, extensions: {Ada: {2: soon}}}", "a student, a week, a day"),
-        ("{seed: 1, groups: {One: Ada}}", "groups are as"),
-        *(("", ""), ("- 1", ""), ("day: monday", ""), ("seed: [", "")),  # no course's
-    ],
-)
-def test_a_setting_that_cannot_be_is_named(text: str, symptom: str, tmp_path: Path) -> None:
+REFUSED = [
+    ("seed: -1", "not -1"),
+    (f"seed: {2**63}", f"not {2**63}"),
+    ("{seed: 1, start: soon}", "not soon"),
+    ("{seed: 1, day: someday}", "not someday"),
+    ("{seed: 1, hints: perhaps}", "not perhaps"),
+    ("{seed: 1, colour: red}", "no setting 'colour'"),
+    ("{seed: 1, weeks: trm}", "weeks are lessons, each once"),
+    ("{seed: 1, weeks: [trm, trm]}", "weeks are lessons, each once"),
+    ("{seed: 1, dates: {2: soon}}", "a week, and the session's day"),
+    ("{seed: 1, dates: {b: 2027-02-01}}", "a week, and the session's day"),
+    ("{seed: 1, attempts: first}", "not first"),
+    ("{seed: 1, zone: Mars}", "not Mars"),
+    ("{seed: 1, due: 1080}", "not 1080"),
+    ("{seed: 1, penalty: 2}", "not 2"),
+    ("{seed: 1, extensions: {Ada: 3}}", "a student, a week, a day"),
+    ("{seed: 1, extensions: {Ada: {2: soon}}}", "a student, a week, a day"),
+    ("{seed: 1, groups: {One: Ada}}", "groups are as"),
+    *(("", ""), ("- 1", ""), ("day: monday", ""), ("seed: [", "")),  # no course's
+]
+
+
+@pytest.mark.parametrize(("text", "symptom"), REFUSED)
+def test_a_setting_that_cannot_be_is_named(text, symptom, tmp_path):
     assert course.settings(tmp_path, {}).seed != course.settings(tmp_path, {}).seed  # another each
     if symptom:
         with pytest.raises(BookError, match=symptom):
@@ -197,7 +189,7 @@ def test_a_setting_that_cannot_be_is_named(text: str, symptom: str, tmp_path: Pa
         course.settings(tmp_path, {})
 
 
-def test_make_passes_on_what_was_chosen() -> None:
+def test_make_passes_on_what_was_chosen():
     for given, said in {
         "course COURSE='my course' SEED=7 START=2027-02-01 DAY=friday HINTS=no": (
             'course "my course" --seed 7 --start 2027-02-01 --day friday --hints no'
@@ -211,7 +203,7 @@ def test_make_passes_on_what_was_chosen() -> None:
         assert f"build.py {said}\n" in done.stdout
 
 
-def test_the_days_are_those_of_the_week_that_was_chosen(made: Path) -> None:
+def test_the_days_are_those_of_the_week_that_was_chosen(made):
     calendar = icalendar.Calendar.from_ical((made / "students/calendar.ics").read_bytes())
     found = {str(event["summary"]): event["dtstart"].dt for event in calendar.walk("VEVENT")}
     sessions = [day for title, day in found.items() if title.startswith("Week")]
@@ -224,8 +216,7 @@ def test_the_days_are_those_of_the_week_that_was_chosen(made: Path) -> None:
     assert "Tuesday, 2 February 2027. Homework due on Tuesday, 9 February 2027." in start
 
 
-def test_a_course_of_three_weeks_in_another_order_on_other_days(folder: Path) -> None:
-    """What is no lesson is refused before anything is made."""
+def test_a_course_of_three_weeks_in_another_order_on_other_days(folder):
     folder.mkdir()
     told = "seed: 7\nstart: 2027-02-01\nday: tuesday\ndates: {2: 2027-02-11}\nweeks: [trm, nothing]"
     (folder / "course.yml").write_text(told, "utf-8")
@@ -235,10 +226,8 @@ def test_a_course_of_three_weeks_in_another_order_on_other_days(folder: Path) ->
     (folder / "course.yml").write_text(told.replace("nothing", "attention, deep_qkv"), "utf-8")
     course.make(ROOT, folder, {}, pretend_site)
     with (folder / "students/calendar.csv").open(encoding="utf-8") as file:
-        found = [
-            (row["title"], row["session"], row["homework due"]) for row in csv.DictReader(file)
-        ]
-    assert found == [
+        rows = [*csv.DictReader(file)]
+    assert [(row["title"], row["session"], row["homework due"]) for row in rows] == [
         ("Think longer, not larger", "2027-02-02", "2027-02-09"),
         ("Attention, seen whole", "2027-02-11", "2027-02-18"),
         ("Was it the new part?", "2027-02-16", "2027-02-23"),
@@ -251,7 +240,7 @@ def test_a_course_of_three_weeks_in_another_order_on_other_days(folder: Path) ->
 # What students get
 
 
-def test_no_line_of_a_solution_is_in_what_students_get(made: Path, tmp_path: Path) -> None:
+def test_no_line_of_a_solution_is_in_what_students_get(made, tmp_path):
     """Neither in folders nor in zips. The package beside has some lines for itself, none whole."""
     shutil.copytree(made / "students", tmp_path / "students")
     telling = {line for lines in SOLUTIONS for line in lines}
@@ -268,17 +257,13 @@ def test_no_line_of_a_solution_is_in_what_students_get(made: Path, tmp_path: Pat
     assert told and all(line.startswith(('"', 'answer = {"')) for line in telling - told)
 
 
-def test_the_site_for_students_tells_nothing_and_checks_as_the_books_does(tmp_path: Path) -> None:
+def test_the_site_for_students_tells_nothing_and_checks_as_the_books_does(tmp_path):
     paths = (ROOT / "_toc.yml", *build.visible_files(ROOT))
     sources = {path.relative_to(ROOT).as_posix(): path.read_bytes() for path in paths}
 
     def there(files: dict[str, bytes]) -> Path:
-        folder = Path(tempfile.mkdtemp(dir=tmp_path))
-        for name, text in files.items():
-            if name.endswith((".md", ".ipynb")):
-                (folder / name).parent.mkdir(parents=True, exist_ok=True)
-                (folder / name).write_bytes(text)
-        return folder
+        pages = {name: x for name, x in files.items() if name.endswith((".md", ".ipynb"))}
+        return exercises.written(Path(tempfile.mkdtemp(dir=tmp_path)), pages)
 
     assert exercises.leaks(exercises.texts(there(sources)))
     for hints in (True, False):
@@ -302,8 +287,7 @@ def test_the_site_for_students_tells_nothing_and_checks_as_the_books_does(tmp_pa
 
 
 @pytest.mark.long
-def test_the_real_site_tells_nothing(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Rendered once, and not again while nothing has changed."""
+def test_the_real_site_tells_nothing(folder, capsys):
     for said in ("Rendering", "Nothing has changed."):
         assert build.main(["course", str(folder), "--seed", "7", "--hints", "no"]) == 0
         assert said in capsys.readouterr().out
@@ -320,7 +304,7 @@ def test_the_real_site_tells_nothing(folder: Path, capsys: pytest.CaptureFixture
     assert "teaching" not in index and "pull-request" not in index
 
 
-def test_a_week_has_a_name_that_sorts_and_a_sheet_that_says_what_it_is(made: Path) -> None:
+def test_a_week_has_a_name_that_sorts_and_a_sheet_that_says_what_it_is(made):
     start = (made / "students/index.html").read_text("utf-8")
     for week in WEEKS:
         there = made / "students" / week.name
@@ -341,7 +325,7 @@ def test_a_week_has_a_name_that_sorts_and_a_sheet_that_says_what_it_is(made: Pat
         assert mine == [(one.stub, False) for one in week.exercises]
 
 
-def test_no_link_of_a_weeks_notebooks_is_dead(made: Path) -> None:
+def test_no_link_of_a_weeks_notebooks_is_dead(made):
     for path in (made / "students").glob("week-*/*.ipynb"):
         texts = [c.source for c in nbformat.read(path, as_version=4).cells if "outputs" not in c]
         for _, target in course.LINK.findall("\n".join(texts)):
@@ -353,7 +337,7 @@ def test_no_link_of_a_weeks_notebooks_is_dead(made: Path) -> None:
     assert linking.source == "[a](week.ipynb#c), d"
 
 
-def test_a_zip_is_the_same_as_long_as_its_folder_is(made: Path) -> None:
+def test_a_zip_is_the_same_as_long_as_its_folder_is(made):
     for week in WEEKS:
         path = made / "students" / f"{week.name}.zip"
         with zipfile.ZipFile(path) as archive:
@@ -365,7 +349,7 @@ def test_a_zip_is_the_same_as_long_as_its_folder_is(made: Path) -> None:
 # What is for teachers, and for a project
 
 
-def test_questions_are_where_no_student_looks(made: Path) -> None:
+def test_questions_are_where_no_student_looks(made):
     students, private = made / "students", made / "private"
     for name in ("questions-moodle.xml", "questions-canvas.zip", "self-test.html"):
         assert len(list(private.glob(f"week-*/{name}"))) == len(WEEKS)
@@ -378,8 +362,7 @@ def test_questions_are_where_no_student_looks(made: Path) -> None:
     assert course.NEEDED in start and "Before the course" in (students / course.NEEDED).read_text()
 
 
-def test_every_page_for_teachers_is_in_the_private_folder_without_a_dead_link(made: Path) -> None:
-    """Pages of the site are those of the book: that these are made, the build says."""
+def test_every_page_for_teachers_is_in_the_private_folder_without_a_dead_link(made):
     there = made / "private" / "teaching"
     names = {path.stem for path in TEACHING.glob("*.md")}
     names -= {*lesson_stems(ROOT), "index", "AGENTS", "audit"}
@@ -405,7 +388,7 @@ def test_every_page_for_teachers_is_in_the_private_folder_without_a_dead_link(ma
     assert "Do not write, complete or correct" in text  # AGENTS.md, as it is included
 
 
-def test_a_project_has_the_parts_of_its_rubric_and_of_a_report(made: Path) -> None:
+def test_a_project_has_the_parts_of_its_rubric_and_of_a_report(made):
     notebook = nbformat.read(made / "students/project/audit-a-claim.ipynb", as_version=4)
     nbformat.validate(notebook)
     heads = re.findall(r"^## (.+)", "\n".join(cell.source for cell in notebook.cells), re.M)
@@ -418,7 +401,7 @@ def test_a_project_has_the_parts_of_its_rubric_and_of_a_report(made: Path) -> No
 
 @pytest.mark.long
 @pytest.mark.slow
-def test_a_project_runs_as_it_is_given_and_finds_nothing() -> None:
+def test_a_project_runs_as_it_is_given_and_finds_nothing():
     """At fewer steps and seeds: the new part changes nothing, and that is what it says."""
     scope: dict[str, object] = {}
     for cell in papers.template(TEACHING / "audit.md").cells:

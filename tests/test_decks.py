@@ -20,7 +20,6 @@ from book.site.dependencies import BookError, evidence_stems, lesson_page, stems
 
 from . import exercises
 
-Patch = pytest.MonkeyPatch
 ROOT = Path(__file__).parents[1]
 STEMS = stems_with(ROOT, "deck.yml")
 every = pytest.mark.parametrize("stem", STEMS)
@@ -38,21 +37,18 @@ TABLE = (
 
 
 class Lecture(NamedTuple):
-    """A lesson's deck, and what it is made with."""
-
     deck: decks.Deck
     notebook: NotebookNode
     asked: dict[str, questions.Question]
 
 
-def questions_of(stem: str, seed: int = decks.SEED) -> dict[str, questions.Question]:
+def questions_of(stem: str) -> dict[str, questions.Question]:
     path = ROOT / decks.LESSONS / stem / "questions.yml"
-    return {one.name: one for one in questions.read(path, seed)}
+    return {one.name: one for one in questions.read(path, decks.SEED)}
 
 
 @cache
 def lecture(stem: str) -> Lecture:
-    """With a notebook whose cells have shown what they would, in small."""
     deck = decks.read(ROOT, stem)
     notebook = nbformat.read(ROOT / lesson_page(stem), as_version=4)
     for slide in deck.slides:
@@ -70,7 +66,7 @@ def sections_of(stem: str) -> list[BeautifulSoup]:
 
 
 @every
-def test_a_deck_has_what_a_lecture_needs_in_twelve_to_fifteen_slides(stem: str) -> None:
+def test_a_deck_has_what_a_lecture_needs_in_twelve_to_fifteen_slides(stem):
     """The first asks for a guess; what is the matter, and where, the hall finds on those after."""
     deck = lecture(stem).deck
     assert 12 <= len(deck.slides) <= 15
@@ -85,8 +81,7 @@ def test_a_deck_has_what_a_lecture_needs_in_twelve_to_fifteen_slides(stem: str) 
 
 
 @every
-def test_its_minutes_are_those_of_the_plan(stem: str) -> None:
-    """Each step of the plan has slides, in the plan's order, and they share its minutes."""
+def test_its_minutes_are_those_of_the_plan(stem):
     deck = lecture(stem).deck
     steps = [slide.plan for slide in deck.slides]
     assert steps == sorted(steps) and {*steps} == {*range(1, len(deck.plan) + 1)}
@@ -101,8 +96,7 @@ def test_its_minutes_are_those_of_the_plan(stem: str) -> None:
 
 
 @every
-def test_what_it_shows_is_in_the_lesson(stem: str) -> None:
-    """Each cell, line, question and widget that a deck names is there, or making it fails."""
+def test_what_it_shows_is_in_the_lesson(stem):
     (deck, _, asked), made = lecture(stem), sections_of(stem)
     assert [each.section["class"] for each in made] == [[f"kind-{s.kind}"] for s in deck.slides]
     for slide, each in zip(deck.slides, made, strict=True):
@@ -128,7 +122,7 @@ def test_what_it_shows_is_in_the_lesson(stem: str) -> None:
 
 
 @every
-def test_no_line_of_a_solution_is_in_it_and_no_key_on_its_handout(stem: str) -> None:
+def test_no_line_of_a_solution_is_in_it_and_no_key_on_its_handout(stem):
     handout = exercises.shown(deck_pages.handout(*lecture(stem), "1.0"))
     pages = {"deck": exercises.shown("\n".join(map(str, sections_of(stem)))), "handout": handout}
     assert all("points" in page for page in pages.values())
@@ -138,15 +132,7 @@ def test_no_line_of_a_solution_is_in_it_and_no_key_on_its_handout(stem: str) -> 
     assert told and not [text for text in told if text in handout]
 
 
-def test_polls_are_those_of_a_courses_seed() -> None:
-    deck = lecture(STEMS[0]).deck
-    polls = [f"{deck.stem}-{slide.content}" for slide in deck.slides if slide.kind == "poll"]
-    seeds = [questions_of(deck.stem, seed) for seed in range(8)]
-    orders = {tuple(o.text for name in polls for o in asked[name].options) for asked in seeds}
-    assert len(orders) > 1
-
-
-def test_notes_quote_one_entry_of_the_teaching_page_and_answer_wrong_options() -> None:
+def test_notes_quote_one_entry_of_the_teaching_page_and_answer_wrong_options():
     slide = decks.Slide("A", 1, "board", "x", {"stumble": "Why"})
     deck = decks.Deck("one", "One", (slide,), (decks.Step(5, "Go"),), {"“Why not?”": "So."})
     assert decks.notes(deck, 0, {}) == ["**Minutes 0 to 5.** Go", "*“Why not?”* So."]
@@ -162,10 +148,9 @@ def test_notes_quote_one_entry_of_the_teaching_page_and_answer_wrong_options() -
     assert said[1:] == [decks.LINK.sub(r"\1", text) for text in wrong]
 
 
-def test_a_slides_state_has_what_its_widget_needs_and_no_more() -> None:
-    here, there = (
-        {"beside": {"file": f"{way}/cats-1.js"}} for way in ("../_static", "../parts/widgets")
-    )
+def test_a_slides_state_has_what_its_widget_needs_and_no_more():
+    ways = ("../_static", "../parts/widgets")
+    here, there = ({"beside": {"file": f"{way}/cats-1.js"}} for way in ways)
     saved = json.dumps({"state": {"m1": here, "m2": here}})
     place = '<div class="live-widget cats cats" ><x>"model_id": "m1"<noscript></noscript></div>'
     kind = "application/vnd.jupyter.widget-state+json"
@@ -176,10 +161,9 @@ def test_a_slides_state_has_what_its_widget_needs_and_no_more() -> None:
         deck_pages.widgets(place, "dogs", "Dogs")
 
 
-def test_what_is_wrong_with_an_entry_is_said(tmp_path: Path) -> None:
+def test_what_is_wrong_with_an_entry_is_said(tmp_path):
     there = tmp_path / decks.LESSONS / "one"
-    there.mkdir(parents=True)
-    (there / "teaching.md").write_text("| 90 | All of it | here |\n", "utf-8")
+    exercises.written(there, {"teaching.md": "| 90 | All of it | here |\n"})
     for entry, problem in (
         ({"title": "A", "plan": 1}, "it is one of question"),
         ({"title": "A", "plan": 2, "board": "x"}, "its step is one of 1 to 1, not 2"),
@@ -199,14 +183,11 @@ def test_what_is_wrong_with_an_entry_is_said(tmp_path: Path) -> None:
             call()
 
 
-def test_a_deck_that_is_the_same_is_not_printed_again(
-    tmp_path: Path, monkeypatch: Patch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_deck_that_is_the_same_is_not_printed_again(tmp_path, monkeypatch, capsys):
     """And where there is no browser it says what to install."""
     old, new = tmp_path / "old", tmp_path / "new"
     for folder in (old, new):
-        folder.mkdir()
-        (folder / "one.html").write_text("a deck", "utf-8")
+        exercises.written(folder, {"one.html": "a deck"})
     monkeypatch.setattr(browser, "find_browser", lambda: None)
     printing.decks(old, old)
     assert "not printed: no Chromium" in capsys.readouterr().out
@@ -216,7 +197,7 @@ def test_a_deck_that_is_the_same_is_not_printed_again(
     assert (new / "one.pdf").read_text("utf-8") == "printed"
 
 
-def test_without_revealjs_there_are_no_slides(tmp_path: Path, monkeypatch: Patch) -> None:
+def test_without_revealjs_there_are_no_slides(tmp_path, monkeypatch):
     def refused(root: Path, package: str) -> Path:
         raise OSError("getaddrinfo ENOTFOUND")
 

@@ -28,7 +28,6 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def house(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the project, with one lesson more."""
     root = tmp_path_factory.mktemp("house") / "book"
     shutil.copytree(ROOT, root, ignore=shutil.ignore_patterns(*MADE))
     (ROOT / ".cache").mkdir(exist_ok=True)
@@ -42,19 +41,11 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(house: Path, *command: str, **more: str) -> str:
-    """What Python says there; its own packages are those of the copy."""
     env = os.environ | {"PYTHONPATH": str(house), "OMP_NUM_THREADS": "1"} | more
-    done = subprocess.run(
-        [sys.executable, *command], cwd=house, env=env, capture_output=True, text=True
-    )
+    command = (sys.executable, *command)
+    done = subprocess.run(command, cwd=house, env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
-
-
-def test_it_is_small() -> None:
-    files = [path for path in LESSON.rglob("*") if path.suffix in (".py", ".ipynb")]
-    lines = [line for path in files for line in path.read_text("utf-8").splitlines()]
-    assert len([line for line in lines if line.strip()]) <= 300
 
 
 def test_what_it_trains_can_be_made_again(house: Path, tmp_path: Path, take: str | None) -> None:
@@ -70,7 +61,6 @@ def test_what_it_trains_can_be_made_again(house: Path, tmp_path: Path, take: str
 
 
 def test_it_is_asked_what_the_others_are(house: Path, take: str | None) -> None:
-    """Its page is as it was read, its exercise has a solution that passes, and so on."""
     where = ["tests", "--ignore=tests/browser", "--ignore=tests/engines"]
     also = ["--take", take] if take else []
     said = run(house, "-m", "pytest", "-q", "-m", "not long", "-k", STEM, *where, *also)

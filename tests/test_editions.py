@@ -38,14 +38,9 @@ assert ours and all(f.startswith(os.environ["WHEEL"]) for f in ours), ours
 assert {str(ROOT)!r} not in sys.path
 """
 
-Read = dict[str, dict[Path, list[NotebookNode]]]
-Patch = pytest.MonkeyPatch
-Said = pytest.CaptureFixture[str]
-
 
 @pytest.fixture(scope="session")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder in which all editions were unpacked."""
+def made(tmp_path_factory):
     folder = tmp_path_factory.mktemp("editions")
     for path in editions.editions(ROOT, folder / "made"):
         zipfile.ZipFile(path).extractall(folder)
@@ -53,8 +48,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def read(made: Path) -> Read:
-    """The cells of each edition's notebooks, by their pages; and the book's."""
+def read(made):
     folders = {edition: made / f"attention-notes-{edition}" for edition in PAGES}
     folders["book"] = ROOT / "book"
     return {
@@ -69,7 +63,7 @@ def texts(cells: list[NotebookNode], kind: str = "markdown") -> list[str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("edition", PAGES)
-def test_an_edition_is_whole_and_leads_nowhere_else(edition: str, made: Path, read: Read) -> None:
+def test_an_edition_is_whole_and_leads_nowhere_else(edition, made, read):
     """Every page, and the wheel whose version each ends with; no Makefile, no page of the site."""
     folder = made / f"attention-notes-{edition}"
     assert {path.relative_to(folder) for path in folder.rglob("*.ipynb")} == {*NOTEBOOKS}
@@ -94,7 +88,7 @@ def test_an_edition_is_whole_and_leads_nowhere_else(edition: str, made: Path, re
 
 
 @pytest.mark.slow
-def test_cells_are_the_books_but_for_solutions(read: Read) -> None:
+def test_cells_are_the_books_but_for_solutions(read):
     """A student finds no line of one's code that stands nowhere else; an instructor's cell has it.
 
     That it passes, tests/test_book.py tries.
@@ -117,7 +111,7 @@ def test_cells_are_the_books_but_for_solutions(read: Read) -> None:
 
 
 @pytest.mark.slow
-def test_plain_markdown_has_no_directive(read: Read) -> None:
+def test_plain_markdown_has_no_directive(read):
     cells = [(page, cell) for page, cells in read["plain"].items() for cell in cells]
     hidden = [c for _, c in cells if "hide-input" in c.metadata.get("tags", [])]
     assert hidden and all(cell.metadata["cellView"] == "form" for cell in hidden)
@@ -126,8 +120,7 @@ def test_plain_markdown_has_no_directive(read: Read) -> None:
     assert sum("<details>" in cell.source for _, cell in cells) > len(EXERCISES) / 3  # hints
 
 
-def test_a_dead_link_in_brackets_goes_with_them() -> None:
-    """Links are looked for from where their page stands."""
+def test_a_dead_link_in_brackets_goes_with_them():
     text = "Run it ([how](../i.md)), see [that](i.md), [this](../b.ipynb) (or [w](https://w))."
     there = {Path("b.ipynb"), Path("i.md")}
     found = [editions.without_dead_links(text, Path(of), there.__contains__) for of in ("a", "a/b")]
@@ -140,7 +133,7 @@ def test_a_dead_link_in_brackets_goes_with_them() -> None:
 class Installed:
     """Stands in for what is installed, and for pip: nothing so far."""
 
-    def __init__(self, monkeypatch: Patch) -> None:
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.version: str | None = None
         self.url = {}
         self.asked: list[str] = []
@@ -161,8 +154,7 @@ class Installed:
 
 
 @pytest.fixture
-def installed(monkeypatch: Patch, tmp_path: Path) -> Installed:
-    """The working directory is empty."""
+def installed(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     return Installed(monkeypatch)
 
@@ -176,7 +168,6 @@ OLD, NEW = "0.2.0+20261124.g1234567", "0.2.0+20261201.gabcdef0"
 
 
 def wheels_of(version: str, folder: Path, written: float | None = None) -> list[str]:
-    """What pip is asked for, of the wheels of both packages."""
     asked = []
     for name in ("attn_notes", "attn_notes_book"):
         path = folder / f"{name}-{version}-py3-none-any.whl"
@@ -188,10 +179,7 @@ def wheels_of(version: str, folder: Path, written: float | None = None) -> list[
 
 
 @pytest.mark.parametrize("folder", ["", "lessons/cats"])
-def test_the_first_cell_installs_the_wheel_beside_it(
-    folder: str, installed: Installed, tmp_path: Path, monkeypatch: Patch, capsys: Said
-) -> None:
-    """Unless it is there."""
+def test_the_first_cell_installs_its_wheel(folder, installed, tmp_path, monkeypatch, capsys):
     (tmp_path / "lessons" / "cats").mkdir(parents=True)
     monkeypatch.chdir(tmp_path / folder)
     for version in (OLD, NEW):  # of two versions beside a notebook the newer
@@ -208,10 +196,7 @@ def test_the_first_cell_installs_the_wheel_beside_it(
     assert installed.asked == [] and f"wants version {NEW}" in capsys.readouterr().out
 
 
-def test_of_two_wheels_of_a_day_the_later_is_installed(
-    installed: Installed, tmp_path: Path
-) -> None:
-    """Whatever their commits are called."""
+def test_of_two_wheels_of_a_day_the_later_is_installed(installed, tmp_path):
     for commit in ("g1abcdef", "gfedcba9"):
         later = f"0.2.0+20261201.{commit}"
         (tmp_path / commit).mkdir()
@@ -222,7 +207,7 @@ def test_of_two_wheels_of_a_day_the_later_is_installed(
         assert commit in installed.asked[-1].rpartition("/")[2]
 
 
-def test_without_a_wheel_the_first_cell_takes_a_commit(installed: Installed, capsys: Said) -> None:
+def test_without_a_wheel_the_first_cell_takes_a_commit(installed, capsys):
     address = "https://github.com/somebody/notes"
     for installed.version in (None, "0.2.0", OLD):
         exec(first_cell(OLD, address), {})
@@ -251,8 +236,7 @@ importlib.metadata.distribution = distribution
 
 
 @pytest.mark.slow
-def test_pip_installs_what_the_first_cell_asks_for(wheels: list[Path], tmp_path: Path) -> None:
-    """Once: then it is there, wheels or no wheels."""
+def test_pip_installs_what_the_first_cell_asks_for(wheels, tmp_path):
     version, target = wheels[0].name.split("-")[1], tmp_path / "target"
     beside = [Path(shutil.copy(wheel, tmp_path)) for wheel in wheels]
     settings = {"PIP_TARGET": str(target), "PIP_NO_DEPS": "1", "PIP_NO_INDEX": "1"}
@@ -273,7 +257,7 @@ def test_pip_installs_what_the_first_cell_asks_for(wheels: list[Path], tmp_path:
 
 
 @pytest.fixture
-def book(tmp_path: Path) -> Path:
+def book(tmp_path):
     return exercises.little_book(tmp_path)
 
 
@@ -281,21 +265,18 @@ def run(book: Path, *command: str) -> int:
     return build.main([*command, "--root", str(book)])
 
 
-@pytest.mark.parametrize(
-    ("edition", "path", "told"),
-    [
-        ("student", "answers/tiny.ipynb", "answers/"),
-        ("plain", "lessons/tiny/tiny.ipynb", "lessons/tiny/tiny.ipynb (changed)"),
-        ("student", "predictions-tiny.json", "predictions-tiny.json"),
-    ],
-)
-def test_what_somebody_has_begun_is_not_touched(
-    edition: str, path: str, told: str, book: Path, capsys: Said
-) -> None:
+BEGUN = [
+    ("student", "answers/tiny.ipynb", "answers/"),
+    ("plain", "lessons/tiny/tiny.ipynb", "lessons/tiny/tiny.ipynb (changed)"),
+    ("student", "predictions-tiny.json", "predictions-tiny.json"),
+]
+
+
+@pytest.mark.parametrize(("edition", "path", "told"), BEGUN)
+def test_what_somebody_has_begun_is_not_touched(edition, path, told, book, capsys):
     made, begun = book / editions.FOLDER, Path(f"attention-notes-{edition}") / path
     assert run(book, "editions") == 0
-    (made / begun).parent.mkdir(parents=True, exist_ok=True)
-    (made / begun).write_text("mine", "utf-8")
+    exercises.written(made, {str(begun): "mine"})
     before = exercises.contents(book)
     capsys.readouterr()
     for command, said in (
@@ -320,9 +301,7 @@ RUNS = [
 @pytest.mark.slow
 @pytest.mark.by_day
 @pytest.mark.parametrize(("edition", "page", "fast"), RUNS, ids=str)
-def test_a_page_runs_where_there_is_nothing_but_its_edition(
-    edition: str, page: Path, fast: str, made: Path, environment: dict[str, str]
-) -> None:
+def test_a_page_runs_where_there_is_nothing_but_its_edition(edition, page, fast, made, environment):
     """A lesson also fast: with the recorded runs that the wheel brings, and nothing trained.
 
     The tree that the tests run in is out of reach there, and nothing is left in the folder.
@@ -332,8 +311,7 @@ def test_a_page_runs_where_there_is_nothing_but_its_edition(
     notebook = nbformat.read(path, as_version=4)
     notebook.cells.insert(0, nbformat.v4.new_code_cell(AWAY))
     notebook.cells.append(nbformat.v4.new_code_cell(NOT_ASTRAY))
-    client = NotebookClient(
-        notebook, timeout=900, resources={"metadata": {"path": str(path.parent)}}
-    )
+    where = {"metadata": {"path": str(path.parent)}}
+    client = NotebookClient(notebook, timeout=900, resources=where)
     client.execute(env=environment | {"FAST": fast})
     assert notebook.cells[-1].outputs == [] and {*path.parent.rglob("*")} == before

@@ -38,7 +38,6 @@ EXERCISES = [
 
 @check(seconds=0.01)
 def double(answer: Callable[[int], int], draw: Generator) -> str:
-    """A function that doubles."""
     need(answer(2) == 4, "twice two is four.")
     for n in torch.randint(10**6, (2,), generator=draw).tolist():
         need(answer(n) == 2 * n, f"not for {n}.", share=0.25)
@@ -51,14 +50,12 @@ def for_ever(*_: object) -> int:
 
 
 def stubborn(*_: object) -> int:
-    """Catches what it can."""
     while True:
         with contextlib.suppress(Exception):
             for_ever()
 
 
 def clock(then: float) -> Callable[[], float]:
-    """Says 0 when a limit begins, and later something else."""
     begun = iter([0.0])
     return lambda: next(begun, then)
 
@@ -129,7 +126,6 @@ def test_a_slow_machine_costs_nobody_points() -> None:
 
 
 def test_the_processor_is_asked_for_this_thread(monkeypatch: Patch) -> None:
-    """Where it can be."""
     mine = threading.get_ident()
     monkeypatch.setattr(time, "pthread_getcpuclockid", lambda thread: thread, raising=False)
     monkeypatch.setattr(time, "clock_gettime", lambda number: {mine: 0.25}[number], raising=False)
@@ -181,7 +177,6 @@ def test_a_readers_generators_stay_as_they_are(library: str, ends: str, monkeypa
 
 
 def test_of_an_answer_that_draws_the_least_try_counts() -> None:
-    """The global seed says which try it is."""
     for last, share in ((2, 0.25), (1, 0.0)):
         tries: list[int] = []
 
@@ -284,23 +279,9 @@ def test_an_exercise_says_what_it_is(page: Path, name: str) -> None:
     assert "# your answer" in stands[f"exercise-{name}-answer"]
 
 
-def test_an_exercise_where_drawing_suggests_itself_says_what_counts() -> None:
-    """Detectors, and what trains or puts puzzles in disguise."""
-    said = "draws at random, it is tried three times, and the least counts"
-    told = {
-        cell
-        for page in (*CHAPTERS, *EVIDENCE)
-        for cell, source in exercises.cells(page).items()
-        if said in " ".join(source.split())
-    }
-    named = ("leak", "rescue", "content", "ahead", "budget")
-    assert told == {f"exercise-{name}" for name in named} and TRIES == 3
-
-
 @pytest.mark.in_short(6)
 @pytest.mark.parametrize(("page", "name"), EXERCISES)
 def test_an_endless_answer_ends(page: Path, name: str, monkeypatch: Patch) -> None:
-    """The time is up as soon as it is called."""
     cells, endless = exercises.cells(page), threading.Event()
     called = re.search(r"def (\w+)\(", cells[f"exercise-{name}-answer"])
     if called is None:  # a value, which is there when the check begins
@@ -316,10 +297,8 @@ def test_an_endless_answer_ends(page: Path, name: str, monkeypatch: Patch) -> No
 
 def test_a_check_has_less_than_ten_seconds_unless_it_trains() -> None:
     """Or runs a network four hundred times, as that of `budget` does."""
-    checks = (ROOT / "book" / "lessons").rglob("checks.py")
-    told = re.findall(
-        r"^@(check\(.*)\ndef (\w+)", "".join(p.read_text("utf-8") for p in checks), re.M
-    )
+    text = "".join(path.read_text("utf-8") for path in ROOT.glob("book/lessons/*/checks.py"))
+    told = re.findall(r"^@(check\(.*)\ndef (\w+)", text, re.M)
     longer = {"rescue": "check(seconds=240.0)", "budget": "check(seconds=120.0)"}
     assert SECONDS < 10 and {name: text for text, name in told} == longer
 

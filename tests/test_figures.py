@@ -101,7 +101,6 @@ def test_what_says_nothing_is_refused() -> None:
 
 
 def test_words_that_cannot_be_read_or_are_no_number_are_seen() -> None:
-    """By what every figure of a chapter's tests is held against."""
     with figures.figure(4.0, 2.0) as (fig, ax):
         ax.plot([0, 1], [0.2, 0.2])
         ax.set(xlim=(0, 1), ylim=(0, 1), xticks=[], yticks=[])
@@ -228,7 +227,6 @@ VISION = {
 
 
 def lab(colour: str, vision: list[list[float]] | None) -> torch.Tensor:
-    """CIE L*a*b* (D65) of a colour as seen with that vision."""
     rgb = torch.tensor([int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]).double()
     rgb = torch.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
     if vision:
@@ -250,7 +248,6 @@ def test_every_two_colours_can_be_told_apart(vision: str | None) -> None:
 
 
 def told(picture: figures.Picture) -> list[dict[str, Any]]:
-    """What a figure says of its axes to the page."""
     (axes,) = re.findall(r'data-axes="([^"]*)"', picture.html())
     found: list[dict[str, Any]] = json.loads(html.unescape(axes))
     return found

@@ -3,9 +3,12 @@
 from pathlib import Path
 
 import nbformat
+from nbformat.v4 import new_code_cell, new_markdown_cell
 
 from book import build
 from book.site.folding import elsewhere, only_calls
+
+from .exercises import written
 
 FOLDED = [
     "figures.training(live)",
@@ -47,12 +50,11 @@ def test_whose_calls_are_worth_reading() -> None:
         "import torch\nfrom torch.nn import functional as F\nfrom IPython.display import display",
         "from book.kit import figures\nimport book.kit.notebook\nfrom einops import pack",
     ]
-    made = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
+    made = nbformat.v4.new_notebook(cells=[new_code_cell(cell) for cell in cells])
     assert elsewhere(made) == {"torch", "F", "pack"}
 
 
 def test_a_reader_may_unfold_and_strip_folds_again(tmp_path: Path) -> None:
-    """What a reader has hidden besides is shown, and a word of prose is never folded."""
     hidden, jupyter = {"tags": ["hide-input"]}, {"source_hidden": False, "outputs_hidden": True}
     cells = [
         ("figures.all()", "drawn", {"jupyter": jupyter}, True),
@@ -61,16 +63,12 @@ def test_a_reader_may_unfold_and_strip_folds_again(tmp_path: Path) -> None:
         ("now = clock() + 1", "setup", hidden, True),
         ("guess = claims.of()", "exercise-guess-answer", {}, False),
     ]
-    made = nbformat.v4.new_notebook(
-        cells=[nbformat.v4.new_code_cell(code, id=id_, metadata=of) for code, id_, of, _ in cells]
-    )
-    made.cells.append(nbformat.v4.new_code_cell("score(guess)", metadata={"tags": ["remove-cell"]}))
-    made.cells.append(nbformat.v4.new_markdown_cell("A word.", metadata={"jupyter": jupyter}))
-    path = tmp_path / "book" / "page.ipynb"
-    path.parent.mkdir()
-    nbformat.write(made, path)
-    build.strip(tmp_path)
-    *found, kept, word = nbformat.read(path, as_version=4).cells
+    made = nbformat.v4.new_notebook()
+    made.cells = [new_code_cell(code, id=id_, metadata=of) for code, id_, of, _ in cells]
+    made.cells.append(new_code_cell("score(guess)", metadata={"tags": ["remove-cell"]}))
+    made.cells.append(new_markdown_cell("A word.", metadata={"jupyter": jupyter}))
+    build.strip(written(tmp_path, {"book/page.ipynb": nbformat.writes(made)}))
+    *found, kept, word = nbformat.read(tmp_path / "book/page.ipynb", as_version=4).cells
     for cell, (*_, folded) in zip(found, cells, strict=True):
         assert cell.metadata.get("tags") == (["hide-input"] if folded else None)
         assert cell.metadata.get("jupyter") == ({"source_hidden": True} if folded else None)

@@ -21,7 +21,6 @@ STEMS = lesson_stems(ROOT)
 
 @cache
 def cells(stem: str) -> tuple[str, ...]:
-    """The written cells of a lesson's pages."""
     found = [exercises.cells(ROOT / path, prose=True).values() for path in pages_of(ROOT, stem)]
     return tuple(re.sub(r"```.*?```", "", cell, flags=re.S) for page in found for cell in page)
 
@@ -37,7 +36,6 @@ def phrases(path: Path) -> list[str]:
 
 @cache
 def prose(stem: str) -> str:
-    """All that a chapter says: written, computed for its claims and figures, and as verdicts."""
     room = ROOT / "book" / "lessons" / stem
     said = [*cells(stem)]
     for path in sorted(room.glob("*.py")):
@@ -56,21 +54,10 @@ def says(stem: str, word: str) -> bool:
     return re.search(rf"\b{re.escape(word)}(s|es|d|ed|ing)?\b", prose(stem), flags) is not None
 
 
-def emphasised(stem: str) -> set[str]:
-    """What a chapter emphasises, as it does a word where it defines it."""
-    found = set()
-    for cell in cells(stem):
-        text = re.sub(r"\$\$.*?\$\$|\$[^$]*\$|`[^`]*`", " ", cell, flags=re.S)
-        for words in re.findall(r"(?<![*\w])\*(?![*\s])([^*]+?)(?<!\s)\*(?![*\w])", text):
-            found.add(re.sub(r"\s+", " ", words).strip(".,;:").lower())
-    return found
-
-
 # What the page lists
 
 
 def entries(page: str) -> list[tuple[list[str], str, list[str]]]:
-    """Words that share an entry, what they mean, and the chapters that it leads to."""
     (body,) = re.findall(r"^```\{glossary\}\n(.*?)^```$", page, re.M | re.S)
     found = []
     for block in body.strip().split("\n\n"):
@@ -130,45 +117,13 @@ HOUSE = {
 }  # fmt: skip
 
 
-# Emphasised where it is not a word that is defined: said with stress, a label of a figure or of a
-# widget, a title, or explained in the same breath and not used again.
-STRESSED = {
-    "beyond", "dot product",
-    "earlier", "every", "everything", "in", "is",
-    "later", "learn", "neither",
-    "published, masked", "random", "share",
-    "started at a third", "the answer only", "trained",
-    "two letters out of the loss", "vector",
-    "divided by three", "deep supervision", "halting",
-    "gradient", "hears", "cosine", "reciprocity", "deep equilibrium models",
-    "train", "8 seeds", "another seed", "next",  # buttons of the page
-    "one set of weights",
-    "compute until then",
-    "added", "attention", "e",
-    # titles of sources
-    "aep for the lm's causal attention (equilibrium reformulation), on real text",
-    "deep attention 1", "less is more: recursive reasoning with tiny networks",
-    "minimal dialectical attention head (with constrained decoding)",
-    "triple product attention (exterior dot product)",
-}  # fmt: skip
-BENT = {
-    "asymmetric equilibrium propagation": "aep", "answers": "answer", "classes": "class",
-    "halts": "halt",
-    "readings": "reading", "thinks": "think", "units": "unit",
-}  # fmt: skip
-
-
-def test_what_a_chapter_says_in_a_way_of_its_own_is_listed() -> None:
+def test_words_of_the_house_lead_from_the_glossary_to_each_chapter_that_uses_them() -> None:
     wrong = {}
     for stem in STEMS:
         house = {word for said, word in HOUSE.items() if re.search(rf"\b{said}\b", prose(stem))}
-        defined = {BENT.get(words, words) for words in emphasised(stem)} - STRESSED
-        linked = "glossary.md#term-" in "".join(cells(stem))
-        assert defined or linked, f"{stem} emphasises what it defines, or leads to it"
-        if missing := {word for word in house | defined if stem not in WORDS.get(word, [])}:
+        if missing := {word for word in house if stem not in WORDS.get(word, [])}:
             wrong[stem] = missing
-    assert wrong == {}, "define on the glossary's page, or say that it is only stressed"
-    assert STRESSED | {*BENT} <= set().union(*map(emphasised, STEMS)), "laid by no chapter"
+    assert wrong == {}
 
 
 # Symbols
@@ -192,13 +147,11 @@ def symbols(math: str) -> set[str]:
 
 
 def written(stem: str, formula: str) -> set[str]:
-    """The symbols of a chapter's formulas, of those that look like this."""
     found = (math for cell in cells(stem) for math in re.findall(formula, cell, re.S))
     return {symbol for math in found for symbol in symbols(math)}
 
 
 def tabulated(stem: str) -> set[str]:
-    """The symbols in the first column of the chapter's table."""
     section = "".join(
         part for part in SYMBOLS if f"](../{lesson_page(stem).relative_to('book')})" in part
     )  # if it has any

@@ -23,23 +23,14 @@ from hypothesis import HealthCheck
 from hypothesis import strategies as st
 
 from book import build
-from book.course import (
-    answers,
-    deadlines,
-    grading,
-    homework,
-    judge,
-    platforms,
-    reading,
-    reports,
-    submissions,
-)
+from book.course import answers, grading, homework, judge, platforms, reading, reports, submissions
 from book.course.course import Settings
 from book.course.homework import Exercise, Week
 from book.course.reports import Grade
 from book.course.submissions import Handed, Student
 from book.site.dependencies import BookError, pages_of
 
+from .exercises import written
 from .test_course import ROOT, WEEKS
 
 SORTERS = next(week for week in WEEKS if week.stem == "deep_qkv")
@@ -58,21 +49,11 @@ def packed(path: Path, files: dict[str, object]) -> Path:
     return path
 
 
-@pytest.fixture
-def read(tmp_path: Path) -> Callable[..., list[Handed]]:
-    """What was handed in of a zip with these files."""
-
-    def call(files: dict[str, object], week: Week = SORTERS) -> list[Handed]:
-        return submissions.read(packed(tmp_path / "all.zip", files), week)
-
-    return call
-
-
-Read = Callable[..., list[Handed]]
+def read(folder: Path, files: dict[str, object], week: Week = SORTERS) -> list[Handed]:
+    return submissions.read(packed(folder / "all.zip", files), week)
 
 
 def opened(handed: Handed, week: Week = SORTERS) -> reading.Box:
-    """What is in a student's files."""
     box = reading.Box(week)
     for place in handed.places:
         with contextlib.suppress(KeyError):
@@ -84,16 +65,12 @@ def opened(handed: Handed, week: Week = SORTERS) -> reading.Box:
 
 
 def sources(box: reading.Box, name: str) -> list[str]:
-    """What stands in the cells of an exercise's answer."""
     cells = [cell for sheet in box.sheets for cell in sheet.cells]
     own = [cell for cell in cells if exercise(name) in reading.exercises_of(cell, SORTERS)]
     return [cell.source for cell in own]
 
 
-def graded(
-    name: str = "Ada", week: Week = SORTERS, given: Grade = NOTHING, **grades: Grade
-) -> reports.Graded:
-    """With these grades, and that given for all else."""
+def graded(name="Ada", week=SORTERS, given=NOTHING, **grades: Grade) -> reports.Graded:
     found = {one.name: grades.get(one.name, given) for one in week.exercises}
     points = {name: one.paid(4) for name, one in found.items()}
     return reports.Graded(Student(name, name, "", ""), ("x.ipynb",), found, points, {})
@@ -105,7 +82,6 @@ MINE = "def floor(letters, length):\n    return 1.0"
 
 
 def sheet(change: dict[str, str], week: Week = SORTERS) -> dict[str, Any]:
-    """A week's sheet with other code in some cells."""
     found = homework.sheet(week, "0.2.0")
     for cell in found.cells:
         cell.source = change.get(cell.id, cell.source)
@@ -113,40 +89,36 @@ def sheet(change: dict[str, str], week: Week = SORTERS) -> dict[str, Any]:
 
 
 MOODLE = "Ada L_12_assignsubmission_file_"
+BRIEN = MOODLE.replace("Ada L", "Ada O'Brien-Ng")
+CANVAS = ("lovelaceada_47", "lovelaceada", "47", "canvas")
 LAYOUTS = {
     f"{MOODLE}/Kopie von week-1 (2).ipynb": (MOODLE, "Ada L", "12", "moodle"),
-    "Ada O'Brien-Ng_12_assignsubmission_file_x_y.ipynb": (
-        *("Ada O'Brien-Ng_12_assignsubmission_file_", "Ada O'Brien-Ng", "12", "moodle"),
-    ),
-    "lovelaceada_LATE_47_11_week-1-homework-2.ipynb": (
-        *("lovelaceada_47", "lovelaceada", "47", "canvas"),
-    ),
-    "lovelaceada_47_11_week_1.ipynb": ("lovelaceada_47", "lovelaceada", "47", "canvas"),
+    f"{BRIEN}x_y.ipynb": (BRIEN, "Ada O'Brien-Ng", "12", "moodle"),
+    "lovelaceada_LATE_47_11_week-1-homework-2.ipynb": CANVAS,
+    "lovelaceada_47_11_week_1.ipynb": CANVAS,
     f"All of week 1/{MOODLE}/x.ipynb": (MOODLE, "Ada L", "12", "moodle"),
-    "submissions/lovelaceada_47_11_x.ipynb": ("lovelaceada_47", "lovelaceada", "47", "canvas"),
+    "submissions/lovelaceada_47_11_x.ipynb": CANVAS,
     f"ada/{SORTERS.name}/renamed.ipynb": ("ada", "ada", "", "nbgrader"),
     "ada/mine.ipynb": ("ada", "ada", "", ""),
     "ada.ipynb": ("ada", "ada", "", ""),
 }
 
 
-def test_every_layout_is_read(read: Read, tmp_path: Path) -> None:
+def test_every_layout_is_read(tmp_path):
     book = sheet({"floor": MINE})
     for name, student in LAYOUTS.items():
-        (found,) = read({name: book, "__MACOSX/._x.ipynb": b"", ".DS": b""})
+        (found,) = read(tmp_path, {name: book, "__MACOSX/._x.ipynb": b"", ".DS": b""})
         box = opened(found)
         assert found.student == student and sources(box, "floor") == [MINE] and box.notes == []
         assert found.places[0].late == ("LATE" in name)
-    path = tmp_path / "submitted" / "ada" / SORTERS.name / "week.ipynb"
-    path.parent.mkdir(parents=True)
-    path.write_text(json.dumps(book), "utf-8")
+    written(tmp_path / "submitted", {f"ada/{SORTERS.name}/week.ipynb": book})
     inner = packed(tmp_path / "inner.zip", {"deep/Copy of x.ipynb": book}).read_bytes()
-    both = submissions.read(tmp_path / "submitted", SORTERS) + read({"ada/x.zip": inner})
+    both = submissions.read(tmp_path / "submitted", SORTERS) + read(tmp_path, {"ada/x.zip": inner})
     told = [(one.student.name, sources(opened(one), "floor")) for one in both]
     assert told == [("ada", [MINE])] * 2
 
 
-def test_files_of_one_student_are_all_read_and_what_is_odd_is_told(read: Read) -> None:
+def test_files_of_one_student_are_all_read_and_what_is_odd_is_told(tmp_path):
     """What a page saves has the names that `test_what_was_reached_can_be_saved` sees."""
     other = WEEKS[1]
     saved = [{"name": "floor", "of": 2, "points": 2, "answer": MINE}]
@@ -164,7 +136,7 @@ def test_files_of_one_student_are_all_read_and_what_is_odd_is_told(read: Read) -
         "eve/x.ipynb": b"{",
         **{lesson: b"{}", "README.txt": b"", "__MACOSX/README.txt": b""},  # as handed out
     }
-    told = {one.student.name: opened(one) for one in read(files)}
+    told = {one.student.name: opened(one) for one in read(tmp_path, files)}
     one, mine = told["ada"].sheets
     assert (one.file, mine.file) == ("answers-one (1).json", "mine.ipynb")
     assert one.says["floor"].share == 1.0
@@ -177,7 +149,7 @@ def test_files_of_one_student_are_all_read_and_what_is_odd_is_told(read: Read) -
         "eve": ["x.ipynb is no notebook"],
         "fay": [],
     }  # fmt: skip
-    (place,) = read({lesson: b"", f"{MOODLE}/x.ipynb": BOOK})[0].places
+    (place,) = read(tmp_path, {lesson: b"", f"{MOODLE}/x.ipynb": BOOK})[0].places
     assert place.when.startswith("20")
 
 
@@ -187,7 +159,6 @@ def test_files_of_one_student_are_all_read_and_what_is_odd_is_told(read: Read) -
 def zipped_with(
     name: str, content: bytes, change: Callable[[bytearray], Any], kind: int = zipfile.ZIP_DEFLATED
 ) -> bytes:
-    """A zip of one file, with something changed in its bytes."""
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w", kind) as archive:
         archive.writestr(name, content)
@@ -309,17 +280,12 @@ NAMES_OF = {  # what it is called → which student's it is, as a folder is call
 }
 
 
-def test_an_odd_file_costs_one_row_and_the_row_says_why(tmp_path: Path) -> None:
-    """Also in a folder, with links and folders that are called as notebooks."""
+def test_an_odd_file_costs_one_row_and_the_row_says_why(tmp_path):
     files = {f"{name}/{name}": content for name, (content, _) in ODD.items()}
     files |= {f"{name}/{name}": content for name, content in READ.items()}
     files |= dict.fromkeys(NAMES_OF, BOOK)
-    folder = tmp_path / "folder"
-    for name, content in files.items():
-        if name not in NAMES_OF:
-            (folder / name).parent.mkdir(parents=True)
-            text = content if isinstance(content, bytes) else json.dumps(content).encode()
-            (folder / name).write_bytes(text)
+    some = {name: content for name, content in files.items() if name not in NAMES_OF}
+    folder = written(tmp_path / "folder", some)
     (folder / "a folder" / "x.ipynb").mkdir(parents=True)
     (folder / "a link").symlink_to(tmp_path)
     (folder / "eve").mkdir()
@@ -354,9 +320,7 @@ def test_an_odd_file_costs_one_row_and_the_row_says_why(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("at", HEADS)
-def test_a_file_that_the_zip_of_the_class_itself_cannot_give_costs_one_row(
-    at: tuple[int, bytes], tmp_path: Path
-) -> None:
+def test_a_file_that_the_zip_of_the_class_itself_cannot_give_costs_one_row(at, tmp_path):
     """The first of three, whose heads are changed in the zip that the platform made."""
     source = packed(tmp_path / "all.zip", {f"{n}/x.ipynb": BOOK for n in ("ada", "eve", "zoe")})
     content = bytearray(source.read_bytes())
@@ -366,19 +330,17 @@ def test_a_file_that_the_zip_of_the_class_itself_cannot_give_costs_one_row(
     assert f"x.ipynb {HEADS[at]}" in ada.notes[0] and [one.notes for one in others] == [[], []]
 
 
-def test_the_files_of_one_student_have_limits_together(
-    read: Read, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_files_of_one_student_have_limits_together(tmp_path, monkeypatch):
     inner = packed(tmp_path / "in.zip", {f"{i}.ipynb": BOOK for i in range(9)}).read_bytes()
     monkeypatch.setattr(reading, "ROOM", len(inner) + 3 * len(BOOK))
     monkeypatch.setattr(reading, "MOST", 5)
-    ada, bob = map(opened, read({"ada/x.zip": inner, "bob/x.ipynb": BOOK}))
+    ada, bob = map(opened, read(tmp_path, {"ada/x.zip": inner, "bob/x.ipynb": BOOK}))
     assert "3.ipynb is too large" in "; ".join(ada.notes)
     assert "only the first 5 files are read" in ada.notes and bob.notes == []
 
 
 @pytest.mark.parametrize("names", [("Mu\u0308ller", "M\xfcller"), ("M\xfcller", "M\xfcller")])
-def test_a_name_of_two_spellings_is_one_person(names: tuple[str, str], tmp_path: Path) -> None:
+def test_a_name_of_two_spellings_is_one_person(names, tmp_path):
     """A zip of some systems says nowhere that its names are in UTF-8."""
     source = tmp_path / "all.zip"
     paths = [f"{name}/{i}.ipynb".encode() for i, name in enumerate(names)]
@@ -425,13 +387,9 @@ def mutated(draw: st.DrawFn) -> bytes:
 
 
 @pytest.mark.slow
-@hypothesis.settings(
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
-)
+@hypothesis.settings(suppress_health_check=[*HealthCheck])
 @hypothesis.given(odd=mutated(), name=st.text(min_size=1, max_size=30))
-def test_whatever_one_hands_in_others_keep_their_points(
-    odd: bytes, name: str, tmp_path: Path
-) -> None:
+def test_whatever_one_hands_in_others_keep_their_points(odd, name, tmp_path):
     files = {"ada/x.ipynb": BOOK, f"eve{name}/{name}": odd, "zoe/x.ipynb": BOOK}
     handed_in = submissions.read(packed(tmp_path / "all.zip", files), SORTERS)
     boxes = {one.student.key: opened(one) for one in handed_in}
@@ -442,29 +400,29 @@ def test_whatever_one_hands_in_others_keep_their_points(
     assert MINE in sources(boxes["ada"], "floor") and boxes["zoe"].notes == []
 
 
-@pytest.mark.parametrize(
-    ("typed", "file"),
-    [
-        ("Ada L_12_assignsubmission_onlinetext_/onlinetext.html",
-         "Ada L_12_assignsubmission_file_/x.ipynb"),
-        ("Ada L_12_assignsubmission_onlinetext_onlinetext.html",
-         "Ada L_12_assignsubmission_file_x.ipynb"),
-        ("lovelaceada_47_text.html", "lovelaceada_LATE_47_11_x.ipynb"),
-        ("lovelaceada_LATE_47_link.html", "lovelaceada_47_11_x.ipynb"),
-    ],
-)  # fmt: skip
-def test_what_was_typed_into_a_platform_is_its_students(typed: str, file: str, read: Read) -> None:
+TYPED = [
+    ("Ada L_12_assignsubmission_onlinetext_/onlinetext.html",
+     "Ada L_12_assignsubmission_file_/x.ipynb"),
+    ("Ada L_12_assignsubmission_onlinetext_onlinetext.html",
+     "Ada L_12_assignsubmission_file_x.ipynb"),
+    ("lovelaceada_47_text.html", "lovelaceada_LATE_47_11_x.ipynb"),
+    ("lovelaceada_LATE_47_link.html", "lovelaceada_47_11_x.ipynb"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("typed", "file"), TYPED)
+def test_what_was_typed_into_a_platform_is_its_students(typed, file, tmp_path):
     page = b"<title>T</title><p>see <a href='https://x.org/a'>mine</a> &amp; yours</p>"
-    (other,) = read({file: BOOK})
+    (other,) = read(tmp_path, {file: BOOK})
     for files in ({typed: page}, {typed: page, file: BOOK}, {file: BOOK, typed: page}):
-        (found,) = read(files)
+        (found,) = read(tmp_path, files)
         box = opened(found)
         (note,) = box.notes
         assert "typed into the learning platform" in note and "see https://x.org/a mine & y" in note
         assert found.student == other.student and bool(box.sheets) == (file in files)
 
 
-def test_what_was_handed_out_beside_a_sheet_is_no_answer(read: Read, tmp_path: Path) -> None:
+def test_what_was_handed_out_beside_a_sheet_is_no_answer(tmp_path):
     """A whole folder, as nbgrader collects it: a lesson has cells of names like an exercise's."""
     wheel = packed(tmp_path / "x.whl", {"attn_notes/__init__.py": b""}).read_bytes()
     for week in WEEKS:
@@ -477,7 +435,7 @@ def test_what_was_handed_out_beside_a_sheet_is_no_answer(read: Read, tmp_path: P
             f"ada/{week.name}/README.txt": b"",
             f"ada/{week.name}/attn_notes-1-py3-none-any.whl": wheel,
         }
-        (ada,) = read(files, week)
+        (ada,) = read(tmp_path, files, week)
         box = opened(ada, week)
         assert [one.file for one in box.sheets] == [f"week-{week.number}-homework.ipynb"]
         assert box.notes == []
@@ -486,15 +444,12 @@ def test_what_was_handed_out_beside_a_sheet_is_no_answer(read: Read, tmp_path: P
 # Its exchange leaves a file to the garbage, its gradebook a warning of its own making.
 @pytest.mark.filterwarnings("ignore::sqlalchemy.exc.SAWarning")
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_what_nbgrader_collected_is_handed_back_where_it_looks(tmp_path: Path) -> None:
-    """Its exchange copies what stands there, and names it by the secret beside it."""
+def test_what_nbgrader_collected_is_handed_back_where_it_looks(tmp_path):
     root, week = tmp_path / "seminar", WEEKS[1]
     for each in (WEEKS[0], week):
+        receipt = {name: f"{name} {each.number}" for name in submissions.RECEIPT}
         there = root / "submitted" / "ada" / each.name
-        there.mkdir(parents=True)
-        (there / "Mine.ipynb").write_text(json.dumps(sheet({}, each)), "utf-8")
-        for name in submissions.RECEIPT:
-            (there / name).write_text(f"{name} {each.number}", "utf-8")
+        written(there, {"Mine.ipynb": sheet({}, each), **receipt})
     (handed_in,) = submissions.read(root / "submitted", week)  # not of the week before
     box = opened(handed_in, week)
     assert handed_in.student.key == "ada" and box.notes == []
@@ -529,13 +484,13 @@ def test_what_nbgrader_collected_is_handed_back_where_it_looks(tmp_path: Path) -
     assert page.read_text("utf-8") == "a teacher's"
 
 
-def test_nothing_handed_in_or_a_broken_zip_is_a_sentence(read: Read, tmp_path: Path) -> None:
+def test_nothing_handed_in_or_a_broken_zip_is_a_sentence(tmp_path):
     cut = packed(tmp_path / "cut.zip", {"ada/x.ipynb": BOOK})
     cut.write_bytes(cut.read_bytes()[:-30])
     for call, said in (
         (lambda: submissions.read(tmp_path / "none.zip", SORTERS), "There is no"),
         (lambda: submissions.read(cut, SORTERS), "is no whole zip"),
-        (lambda: read({}), "nothing that a student"),
+        (lambda: read(tmp_path, {}), "nothing that a student"),
     ):
         with pytest.raises(BookError, match=said):
             call()
@@ -544,7 +499,7 @@ def test_nothing_handed_in_or_a_broken_zip_is_a_sentence(read: Read, tmp_path: P
 # What stands in an answer
 
 
-def test_answers_are_the_same_whatever_their_names_comments_and_types() -> None:
+def test_answers_are_the_same_whatever_their_names_comments_and_types():
     mine = exercise("leak").solution
     other = re.sub(r"\baltered\b", "b", re.sub(r"\blargest\b", "a", mine))
     other = other.replace("(model, tokens)", "(f, x: torch.Tensor) -> float")
@@ -556,8 +511,7 @@ def test_answers_are_the_same_whatever_their_names_comments_and_types() -> None:
     assert answers.print_of("def f(decay, steps):\n    return decay**steps") == ""  # too short
 
 
-def test_an_answer_is_made_of_what_it_needs_and_of_no_other_exercises() -> None:
-    """Two exercises of the week ask for `answer`; a helper may stand anywhere."""
+def test_an_answer_is_made_of_what_it_needs_and_of_no_other_exercises():
     cells = [
         exercise("floor").setup, "import math\ny = 1\ndef g(): return math.e", "print(y)",
         "def floor(a, b): return g()", "checks.floor(floor)", "answer = 1, 2",
@@ -570,17 +524,17 @@ def test_an_answer_is_made_of_what_it_needs_and_of_no_other_exercises() -> None:
     assert rank == "answer = (1, 2)" and "(1, 2)" not in verdict
 
 
-@pytest.mark.parametrize(
-    ("name", "source", "said"),
-    [
-        ("leak", "from attn_notes.analysis.leaks import future_leak as ready\n"
-         "def future_leak(model, tokens):\n    return ready(model, tokens, 4)",
-         "takes attn_notes.analysis.leaks.future_leak from the package"),
-        ("leak", "# mine\n{}", "is the published solution, but for names and comments"),
-        ("rank", "# mine\n{}", ""),  # too short to be held
-    ],
-)  # fmt: skip
-def test_what_comes_ready_is_held(name: str, source: str, said: str) -> None:
+READY = [
+    ("leak", "from attn_notes.analysis.leaks import future_leak as ready\n"
+     "def future_leak(model, tokens):\n    return ready(model, tokens, 4)",
+     "takes attn_notes.analysis.leaks.future_leak from the package"),
+    ("leak", "# mine\n{}", "is the published solution, but for names and comments"),
+    ("rank", "# mine\n{}", ""),  # too short to be held
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "source", "said"), READY)
+def test_what_comes_ready_is_held(name, source, said):
     one = exercise(name)
     made = judge.made_of(one, SORTERS, [source.replace("{}", one.solution)], set())
     assert judge.held(one, made) == said
@@ -590,7 +544,7 @@ def test_what_comes_ready_is_held(name: str, source: str, said: str) -> None:
         )
 
 
-def test_a_symptom_has_no_path_and_one_line() -> None:
+def test_a_symptom_has_no_path_and_one_line():
     stopped = "your code stopped with OSError: {} and {}"
     for said, plain in (
         (stopped.format("/root/x/y.py", "C:\\a\\b.py\nTraceback"), stopped.format("…", "…")),
@@ -600,7 +554,7 @@ def test_a_symptom_has_no_path_and_one_line() -> None:
         assert judge.said_plainly(said) == plain
 
 
-def test_a_course_has_a_case_of_its_own_and_its_setups_are_imports() -> None:
+def test_a_course_has_a_case_of_its_own_and_its_setups_are_imports():
     """By no name that students have is there a right answer."""
     for week in WEEKS:
         book = homework.week(ROOT, week.stem, week.number)
@@ -642,13 +596,10 @@ def points(of: Settings, *lines: dict[str, Any], decided: Any = None) -> dict[st
     return {one.student.key: {**one.points, "all": reports.total(one)} for one in rows}
 
 
-def test_the_best_attempt_counts_or_the_last() -> None:
-    """Of several files and of several hand-ins; what was not begun takes nothing away."""
+def test_the_best_attempt_counts_or_the_last():
     part, right = answer(share=0.5), answer()
-    lines = (
-        line("ada", {"floor": right, "leak": part}),
-        line("ada", {"floor": part}, {"leak": right}),
-    )
+    first, second = {"floor": right, "leak": part}, ({"floor": part}, {"leak": right})
+    lines = line("ada", first), line("ada", *second)
     assert points(OF, *lines)["ada"] | {"all": 0} == {
         "floor": 2.0, "leak": 4.0, "rescue": 0.0, "rank": 0.0, "verdict": 0.0, "all": 0,
     }  # fmt: skip
@@ -661,7 +612,7 @@ def test_the_best_attempt_counts_or_the_last() -> None:
         assert points(OF, line("ada", {"floor": one}, {"floor": other}))["ada"]["floor"] == worth
 
 
-def test_what_is_held_or_unsure_is_to_be_decided_and_what_is_odd_to_be_looked_at() -> None:
+def test_what_is_held_or_unsure_is_to_be_decided_and_what_is_odd_to_be_looked_at():
     unsure = answer(share=0.0, symptom="No.", unsure="the notebook says “Right”")
     lines = [
         line("Ada_1", {"floor": unsure}),
@@ -687,33 +638,31 @@ def test_what_is_held_or_unsure_is_to_be_decided_and_what_is_odd_to_be_looked_at
     assert "Your teacher will look at this answer" in reports.feedback(SORTERS, rows[0])
 
 
-def test_a_group_gets_what_one_of_it_hands_in_and_is_not_told_to_be_alike() -> None:
+def test_a_group_gets_what_one_of_it_hands_in_and_is_not_told_to_be_alike():
     of = OF._replace(groups={"One": ["Ada", "2"]})
     ada, cy = (line(key, {"leak": answer(mark="m")}) for key in ("Ada_1", "Cy_3"))
     found = points(of, ada, line("Bob_2", {"floor": answer()}), cy)
     assert [found[key]["all"] for key in ("Ada_1", "Bob_2", "Cy_3")] == [6.0, 6.0, 4.0]
 
 
-@pytest.mark.parametrize(
-    ("when", "receipt", "more", "stays"),
-    [
-        ("2027-03-09T23:59:30", "", {}, 1.0),  # the ninth is the day, and a minute is whole
-        ("2027-03-10T00:01:00", "", {}, 0.9),
-        ("2027-03-11T00:01:00", "", {}, 0.8),
-        ("2027-03-30T00:01:00", "", {}, 0.0),
-        ("2027-03-09T20:00:00", "", {"due": "18:00"}, 0.9),
-        ("", "2027-03-09 23:30:00.123456 UTC", {}, 0.9),  # after midnight there
-        ("", "2027-03-09 22:30:00.123456 UTC", {}, 1.0),
-        ("2027-03-10T00:01:00", "", {"extensions": {"Ada": {5: date(2027, 3, 10)}}}, 1.0),
-        ("2027-03-10T00:01:00", "", {"extensions": {"7": {5: date(2027, 3, 10)}}}, 1.0),
-        ("2027-03-10T00:01:00", "", {"extensions": {"Ada": {4: date(2027, 3, 10)}}}, 0.9),
-        ("2027-03-30T00:01:00", "", {"start": None}, 1.0),
-        ("", "", {}, 1.0),
-    ],
-)  # fmt: skip
-def test_a_day_that_is_begun_costs_what_the_course_says(
-    when: str, receipt: str, more: dict[str, Any], stays: float
-) -> None:
+DAYS = [
+    ("2027-03-09T23:59:30", "", {}, 1.0),  # the ninth is the day, and a minute is whole
+    ("2027-03-10T00:01:00", "", {}, 0.9),
+    ("2027-03-11T00:01:00", "", {}, 0.8),
+    ("2027-03-30T00:01:00", "", {}, 0.0),
+    ("2027-03-09T20:00:00", "", {"due": "18:00"}, 0.9),
+    ("", "2027-03-09 23:30:00.123456 UTC", {}, 0.9),  # after midnight there
+    ("", "2027-03-09 22:30:00.123456 UTC", {}, 1.0),
+    ("2027-03-10T00:01:00", "", {"extensions": {"Ada": {5: date(2027, 3, 10)}}}, 1.0),
+    ("2027-03-10T00:01:00", "", {"extensions": {"7": {5: date(2027, 3, 10)}}}, 1.0),
+    ("2027-03-10T00:01:00", "", {"extensions": {"Ada": {4: date(2027, 3, 10)}}}, 0.9),
+    ("2027-03-30T00:01:00", "", {"start": None}, 1.0),
+    ("", "", {}, 1.0),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("when", "receipt", "more", "stays"), DAYS)
+def test_a_day_that_is_begun_costs_what_the_course_says(when, receipt, more, stays):
     of = OF._replace(zone="Europe/Berlin", penalty=0.1, **more)
     told = line("Ada_7", {"floor": answer()}, when=when)
     told["row"]["receipt"] = {"timestamp.txt": receipt} if receipt else {}
@@ -722,10 +671,10 @@ def test_a_day_that_is_begun_costs_what_the_course_says(
     assert ("handed in late" in reports.feedback(SORTERS, one)) == (stays < 1)
 
 
-def test_a_platform_that_says_late_and_not_when_costs_a_day() -> None:
-    told = line("Ada_7", {"floor": answer()}, late=True)
+def test_a_platform_that_says_late_and_not_when_costs_a_day():
+    told = {"": line("Ada_7", {"floor": answer()}, late=True)}
     for of, stays in ((OF._replace(penalty=0.5), 0.5), (OF, 1.0)):
-        assert deadlines.late(told["student"], SORTERS, of, told).stays == stays
+        assert [one.late.stays for one in grading.settled(SORTERS, of, told, {})] == [stays]
 
 
 DECIDED = {  # rows → what is said of them
@@ -744,9 +693,7 @@ DECIDED = {  # rows → what is said of them
 
 @pytest.mark.parametrize("how", ["utf-8", "utf-8-sig", "cp1252", "utf-16"])
 @pytest.mark.parametrize("mark", [",", ";", "\t"])
-def test_decisions_are_read_as_spreadsheets_save_them_and_wrong_rows_are_said(
-    mark: str, how: str, tmp_path: Path
-) -> None:
+def test_decisions_are_read_as_spreadsheets_save_them_and_wrong_rows_are_said(mark, how, tmp_path):
     """With a semicolon, and a comma in numbers, by Excel in much of Europe."""
     decided = "1,5" if mark != "," else "1.5"
     rows = ["Student|Exercise | points", f"Mu\u0308ller|leak|{decided}", *DECIDED]
@@ -765,7 +712,7 @@ def test_decisions_are_read_as_spreadsheets_save_them_and_wrong_rows_are_said(
     assert "line 4" in page.split("<h2>Points")[0] or start
 
 
-def test_a_student_is_meant_by_a_number_that_stays_and_by_a_name_that_is_one_persons() -> None:
+def test_a_student_is_meant_by_a_number_that_stays_and_by_a_name_that_is_one_persons():
     """Names change: the platform's number does not."""
     key = "Ada King_12_assignsubmission_file_"
     ada, two = Student(key, "Ada King", "12", "moodle"), Student("b", "Bo", "13", "moodle")
@@ -775,12 +722,10 @@ def test_a_student_is_meant_by_a_number_that_stays_and_by_a_name_that_is_one_per
     assert len(grading.meant("Bo", all_)) == 2 and grading.meant("Participant 1", all_) == []
 
 
-def test_what_is_kept_is_of_its_checks_and_not_of_a_sentence(tmp_path: Path) -> None:
-    there = tmp_path / "book/lessons/deep_qkv"
-    there.mkdir(parents=True)
+def test_what_is_kept_is_of_its_checks_and_not_of_a_sentence(tmp_path):
     marks = []
     for name, text in (("checks.py", "1"), ("checks.py", "2"), ("lesson.md", "a sentence")):
-        (there / name).write_text(text, "utf-8")
+        written(tmp_path, {f"book/lessons/deep_qkv/{name}": text})
         marks.append(grading.mark_of(tmp_path, SORTERS, 7))
     assert marks[0] != marks[1] == marks[2] != grading.mark_of(tmp_path, SORTERS, 8)
     path = tmp_path / grading.RESULTS
@@ -815,7 +760,6 @@ WORKSHEETS = {
 
 
 def class_() -> list[reports.Graded]:
-    """One whose points are known, one with something to decide, one whom no table has."""
     ada, bob, cy = (graded(name) for name in ("Ada", "Bob", "Cy"))
     open_ = {**bob.points, "leak": None}
     known = {**ada.points, "leak": 13.5}
@@ -828,9 +772,7 @@ def class_() -> list[reports.Graded]:
 
 @pytest.mark.parametrize("alone", [False, True])
 @pytest.mark.parametrize("language", WORKSHEETS)
-def test_moodles_worksheet_is_filled_whatever_its_language(
-    language: str, alone: bool, tmp_path: Path
-) -> None:
+def test_moodles_worksheet_is_filled_whatever_its_language(language, alone, tmp_path):
     mark, encoding, head, (word, most, yes, day), worth = WORKSHEETS[language]
     end = [most, yes, day, "-", ""]
     name = f"{word}4711001" if mark == ";" else f"{word} 4711001"
@@ -854,7 +796,7 @@ def test_moodles_worksheet_is_filled_whatever_its_language(
     assert worth.replace("13", "27").replace("50", "00").encode() in there.read_bytes()
 
 
-def test_canvass_gradebook_is_filled_in_its_column(tmp_path: Path) -> None:
+def test_canvass_gradebook_is_filled_in_its_column(tmp_path):
     head = "Student,ID,SIS User ID,SIS Login ID,Section,Week 4 (814),Week 5: x (815),Final Score"
     text = (
         f"{head}\r\n,,,,,,Manual Posting,\r\n    Points Possible,,,,,9,32,(read only)\r\n"
@@ -873,12 +815,10 @@ def test_canvass_gradebook_is_filled_in_its_column(tmp_path: Path) -> None:
         platforms.fill(path, there, SORTERS, class_())
 
 
-def test_a_spreadsheet_has_all_weeks_and_what_a_teacher_adds(tmp_path: Path) -> None:
+def test_a_spreadsheet_has_all_weeks_and_what_a_teacher_adds(tmp_path):
     for number, rows in ((1, ["a_1,Ada,5", "b_2,=1+1,"]), (2, ["a_9,Ada,2.5"])):
-        there = tmp_path / f"week-{number}-x"
-        there.mkdir()
         text = "\n".join(["student,name,points", *rows])
-        (there / "grades.csv").write_text(text, "utf-8")
+        written(tmp_path, {f"week-{number}-x/grades.csv": text})
     (tmp_path / platforms.MORE).write_text("student;project;exam\nAda;10;7,5\n", "utf-8")
     platforms.write_course(tmp_path)
     sheet = openpyxl.load_workbook(tmp_path / "course.xlsx").active
@@ -890,7 +830,7 @@ def test_a_spreadsheet_has_all_weeks_and_what_a_teacher_adds(tmp_path: Path) -> 
     assert sheet["B2"].data_type == "s"
 
 
-def test_open_exercises_pay_by_score_and_their_scores_are_kept_for_a_contest() -> None:
+def test_open_exercises_pay_by_score_and_their_scores_are_kept_for_a_contest():
     rows = []
     for name, score, share in (("slow", 400, 0.5), ("quick", 250, 0.875)):
         told = answer(symptom="sorted", paid=share, score=score, lower=True)
@@ -903,14 +843,14 @@ def test_open_exercises_pay_by_score_and_their_scores_are_kept_for_a_contest() -
     assert head[-1] == "score of rescue" and [row[-1] for row in told_rows] == ["400", "250"]
 
 
-def test_a_page_shows_what_was_typed_and_runs_nothing() -> None:
+def test_a_page_shows_what_was_typed_and_runs_nothing():
     odd = graded("<script>alert(1)</script>", given=Grade(0.0, "<img src=x>"))
     odd = odd._replace(files=("<b>.ipynb",), notes=("<i>",))
     for page in (reports.feedback(SORTERS, odd), reports.report(SORTERS, [odd], "")):
         assert not re.search("<script|<img|<i>|<b>", page) and "&lt;img" in page
 
 
-def test_what_the_command_lacks_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_the_command_lacks_is_said(tmp_path, capsys):
     (tmp_path / "course.yml").write_text("seed: 7\n", "utf-8")
     for options, said in (
         ([], "Name one of your own"),

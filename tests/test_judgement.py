@@ -63,7 +63,6 @@ def test_a_verdict_counts_where_the_numbers_are_right(judged: Judged) -> None:
 
 
 def cases(name: str) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-    """What is seen in each of twelve, and what solves it."""
     return [(JUDGED[name].seen(case), homework.solved(JUDGED[name], case)) for case in range(12)]
 
 
@@ -92,7 +91,6 @@ def test_an_honest_loss() -> None:
 
 
 def test_a_price() -> None:
-    """All strings written out, each with its chance."""
     for seen, solved in cases("priced"):
         letters = int(seen["first sign"].split()[0])
         x = float(re.findall(r"0\.\d", seen["second sign"])[0])
@@ -140,7 +138,6 @@ def test_an_error_that_falls() -> None:
 
 @every_one
 def test_a_verdict_is_taken_from_a_list(judged: Judged) -> None:
-    """Which a page makes a menu of."""
     _, _, stem, _ = judged._draw.__module__.split(".")
     asked = homework.week(ROOT, stem, 1, 7).exercises
     (stub,) = (e.stub for e in asked if f"checks.{judged._draw.__name__}(" in e.check)

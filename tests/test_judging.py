@@ -49,15 +49,14 @@ def runs(test: Callable[..., None]) -> Callable[..., None]:
 
 
 @pytest.fixture(scope="session")
-def seminar(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def seminar(tmp_path_factory):
     folder = tmp_path_factory.mktemp("grading") / "seminar"
     course.make(ROOT, folder, {"seed": OWN}, pretend_site)
     return folder
 
 
 @pytest.fixture(scope="session")
-def package(seminar: Path) -> Iterator[Path]:
-    """The course's own copy of the package, where anybody may read it."""
+def package(seminar):
     with anybodys() as there:
         for wheel in (seminar / "students" / WEEKS[0].name).glob("*.whl"):
             zipfile.ZipFile(wheel).extractall(there)
@@ -72,20 +71,14 @@ def anybodys() -> Iterator[Path]:
         yield Path(name)
 
 
-def test_without_a_sandbox_nothing_is_run_and_one_reads_what_to_install(
-    seminar: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Where there is none on this machine, that is what is tried of it."""
+def test_without_a_sandbox_nothing_runs_and_one_reads_what_to_install(
+    seminar, tmp_path, monkeypatch
+):
     source = packed(tmp_path / "all.zip", {"ada/x.ipynb": b"{}"})
     kept = tmp_path / "bin"
     kept.mkdir()
-    (kept / "bwrap").write_text(
-        "#!/bin/sh\necho 'No permissions to create a new namespace' >&2\nexit 1"
-    )
-    for path, mode, said in (
-        (kept, 0o755, "No permissions to create"),
-        (tmp_path, 0, "no command"),
-    ):
+    (kept / "bwrap").write_text("#!/bin/sh\necho 'No permissions to create it' >&2\nexit 1")
+    for path, mode, said in ((kept, 0o755, "No permissions to create"), (tmp_path, 0, "no comman")):
         (kept / "bwrap").chmod(mode)
         monkeypatch.setenv("PATH", f"{path}:/nowhere")
         with pytest.raises(BookError, match=f"bubblewrap.*{said}.*apt install bubblewrap.*WSL"):
@@ -128,8 +121,7 @@ print(found if isinstance(found, list) else [])
 
 
 @pytest.fixture
-def teacher() -> Iterator[dict[str, object]]:
-    """What belongs to whoever grades: a process, a port, a socket."""
+def teacher():
     abstract = f"teachers-{os.getpid()}"
     with (
         subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process,
@@ -147,7 +139,7 @@ def teacher() -> Iterator[dict[str, object]]:
 @pytest.mark.slow
 @pytest.mark.parametrize("root", [True, False] if IS_ROOT else [False])
 @pytest.mark.parametrize("name", hostile.ESCAPES)
-def test_nothing_gets_out(name: str, root: bool, package: Path, teacher: dict[str, object]) -> None:
+def test_nothing_gets_out(name, root, package, teacher):
     with anybodys() as private:
         secret = private / "course.yml"
         secret.write_text("seed: 7", "utf-8")
@@ -172,7 +164,6 @@ def rows_of(there: Path) -> dict[str, dict[str, str]]:
 
 
 def graded(seminar: Path, folder: Path, week: Week, files: dict[str, bytes]) -> tuple[Path, str]:
-    """The folder of a week's results, and its report as text."""
     if not folder.exists():
         shutil.copytree(seminar, folder)
     there = grading.grade(folder, week.number, packed(folder.with_suffix(".zip"), files))
@@ -182,7 +173,7 @@ def graded(seminar: Path, folder: Path, week: Week, files: dict[str, bytes]) -> 
 @runs
 @pytest.mark.long
 @pytest.mark.slow
-def test_a_class_gets_what_a_teacher_gave_it(seminar: Path, tmp_path: Path) -> None:
+def test_a_class_gets_what_a_teacher_gave_it(seminar, tmp_path):
     week = grading.read_week(seminar, 5)
     there, report = graded(seminar, tmp_path / "seminar", week, habits.handed_in(week))
     rows = rows_of(there)
@@ -196,7 +187,7 @@ def test_a_class_gets_what_a_teacher_gave_it(seminar: Path, tmp_path: Path) -> N
 @runs
 @pytest.mark.long
 @pytest.mark.slow
-def test_no_cheat_is_paid(seminar: Path, tmp_path: Path) -> None:
+def test_no_cheat_is_paid(seminar, tmp_path):
     """What is not worth nothing has no points before somebody has looked at it."""
     week = grading.read_week(seminar, 5)
     files = {}
@@ -219,7 +210,7 @@ def test_no_cheat_is_paid(seminar: Path, tmp_path: Path) -> None:
 @pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize("week", [pytest.param(w, id=w.stem) for w in WEEKS])
-def test_solutions_get_all_points_and_stubs_none(week: Week, seminar: Path, tmp_path: Path) -> None:
+def test_solutions_get_all_points_and_stubs_none(week, seminar, tmp_path):
     """The solutions of closed exercises are held, since they are published."""
     week = grading.read_week(seminar, week.number)
     files = {
@@ -238,10 +229,7 @@ def test_solutions_get_all_points_and_stubs_none(week: Week, seminar: Path, tmp_
 
 @runs
 @pytest.mark.slow
-def test_latecomers_add_to_a_class_and_a_teacher_has_the_last_word(
-    seminar: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """On the lesson whose checks take least; a teacher's own report is left."""
+def test_latecomers_add_to_a_class_and_a_teacher_has_the_last_word(seminar, tmp_path, capsys):
     week, folder = grading.read_week(seminar, 1), tmp_path / "seminar"
     book = homework.sheet(week, "0.2.0")
     name = "disagree"

@@ -16,7 +16,6 @@ HUB = ROOT / "hub"
 
 
 def pinned(path: Path) -> dict[str, str]:
-    """The versions that a file of requirements fixes, by name."""
     lines = [line.partition("#")[0].strip() for line in path.read_text("utf-8").splitlines()]
     found = [Requirement(line) for line in lines if "==" in line]
     return {one.name.lower(): str(one.specifier).removeprefix("==") for one in found}

@@ -8,14 +8,9 @@ import pytest
 from book.editions import manifest
 from book.site.dependencies import BookError
 
+from .exercises import written
+
 FILES = {"a/b/one": "1", "a/two": "2", "three": "3"}
-
-
-def write(folder: Path, contents: dict[str, str]) -> Path:
-    for name, text in contents.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text, "utf-8")
-    return folder
 
 
 def read(folder: Path) -> dict[str, str]:
@@ -24,13 +19,12 @@ def read(folder: Path) -> dict[str, str]:
 
 
 @pytest.fixture
-def made(tmp_path: Path) -> Path:
-    """A folder that the build has written, and nobody has touched."""
-    manifest.replace(write(tmp_path / "new", FILES), tmp_path / "made")
+def made(tmp_path):
+    manifest.replace(written(tmp_path / "new", FILES), tmp_path / "made")
     return tmp_path / "made"
 
 
-def test_what_the_build_wrote_is_nobodys_and_whatever_else_is_there_is_named(made: Path) -> None:
+def test_what_the_build_wrote_is_nobodys_and_whatever_else_is_there_is_named(made):
     assert read(made) == FILES
     assert manifest.begun(made) == manifest.begun(made.with_name("none")) == []
     (made / "a" / ".DS_Store").touch()
@@ -39,14 +33,14 @@ def test_what_the_build_wrote_is_nobodys_and_whatever_else_is_there_is_named(mad
     (made / "a" / "two").symlink_to(made.with_name("two"))
     (made / "link").symlink_to(made / "a")
     (made / "a" / "b" / "submitted" / "ada").mkdir(parents=True)
-    write(made, {"a/gradebook.db": "", "three": "changed"})
+    written(made, {"a/gradebook.db": "", "three": "changed"})
     found = ["a/b/submitted/", "a/gradebook.db", "a/two (changed)", "link", "three (changed)"]
     assert manifest.begun(made) == found
     (made / manifest.NAME).unlink()
     assert manifest.begun(made) == ["a/", "link", "three"]  # all is somebody's
 
 
-def test_a_refusal_names_the_first_and_counts_the_rest(tmp_path: Path) -> None:
+def test_a_refusal_names_the_first_and_counts_the_rest(tmp_path):
     manifest.refuse([], tmp_path, "Go.")
     with pytest.raises(BookError) as refused:
         manifest.refuse([f"file-{i}" for i in range(7)], tmp_path, "Go elsewhere.")
@@ -55,16 +49,14 @@ def test_a_refusal_names_the_first_and_counts_the_rest(tmp_path: Path) -> None:
     assert [f"file-{i}" in said for i in range(7)] == [True] * 5 + [False] * 2
 
 
-def test_the_new_stands_in_the_place_of_the_old(made: Path, tmp_path: Path) -> None:
+def test_the_new_stands_in_the_place_of_the_old(made, tmp_path):
     changed = {"a/two": "two", "c/four": "4"}
-    manifest.replace(write(tmp_path / "new", changed), made)
+    manifest.replace(written(tmp_path / "new", changed), made)
     assert read(made) == changed and manifest.begun(made) == [] and not (made / "a" / "b").exists()
 
 
 @pytest.mark.parametrize("moves", [0, 1])
-def test_what_was_cut_short_is_not_taken_for_somebodys(
-    moves: int, made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_was_cut_short_is_not_taken_for_somebodys(moves, made, tmp_path, monkeypatch):
     done: list[Path] = []
     move = shutil.move
 
@@ -74,7 +66,7 @@ def test_what_was_cut_short_is_not_taken_for_somebodys(
         done.append(path)
         move(path, there)
 
-    write(tmp_path / "new", {"three": "changed", "five": "5"})
+    written(tmp_path / "new", {"three": "changed", "five": "5"})
     monkeypatch.setattr(shutil, "move", interrupted)
     with pytest.raises(KeyboardInterrupt):
         manifest.replace(tmp_path / "new", made)

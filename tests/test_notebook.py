@@ -6,7 +6,7 @@ from attn_notes.models.attention import causal_attention
 from book.kit import notebook
 
 
-def test_table_escapes_and_marks_headings() -> None:
+def test_table_escapes_and_marks_headings():
     data = notebook.table(["a", "<b>"], [["x", 1], ["y & z", "<script>"]], kind="claims").data
     assert data.startswith('<table class="notes-table claims">')
     assert '<th scope="col">&lt;b&gt;</th>' in data
@@ -17,15 +17,13 @@ def test_table_escapes_and_marks_headings() -> None:
             notebook.table(["a", "b"], [row])
 
 
-def test_source_is_the_packages_own() -> None:
+def test_source_is_the_packages_own():
     text = notebook.source(causal_attention).data
     assert text.startswith("```python\n") and text.endswith("\n```")
     assert "def causal_attention(" in text
 
 
-def test_progress_rewrites_one_line_and_prints_without_jupyter(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_progress_rewrites_one_line_and_prints_without_jupyter(monkeypatch, capsys):
     lines: list[str] = []
     handle = SimpleNamespace(update=lambda bundle, raw: lines.append(bundle["text/plain"]))
     monkeypatch.setattr(notebook.time, "perf_counter", lambda: 3.0)
@@ -36,7 +34,7 @@ def test_progress_rewrites_one_line_and_prints_without_jupyter(
     assert lines == ["step 3 of 7 · 0 s"]
 
 
-def test_clock_says_seconds_and_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_clock_says_seconds_and_machine(monkeypatch):
     seconds = iter((3.0, 10.4))
     monkeypatch.setattr(notebook.time, "perf_counter", lambda: next(seconds))
     assert "this run took 7 s on" in notebook.Clock().report().words

@@ -44,7 +44,5 @@ def test_a_notebook_is_valid_and_its_citations_can_be_followed(path):
         if cell.cell_type == "markdown":
             assert not re.search(r"\{[a-z:]+\}`", cell.source), cell.id
             left = re.findall(r"(\[[^\]]*\d{4}\)\]\(([^)]*)\))", citations.cite(cell.source, WORKS))
-            wrong = [
-                link for link, address in left if address in ADDRESSES or "bibliography" in address
-            ]
+            wrong = [link for link, to in left if to in ADDRESSES or "bibliography" in to]
             assert not wrong, f"{cell.id}: not as in references.bib"

@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[1]
 
 
 @pytest.mark.parametrize("package", [micropython.PACKAGE, deck_pages.REVEAL])
-def test_the_lock_has_a_hash_and_no_address(package: str) -> None:
+def test_the_lock_has_a_hash_and_no_address(package):
     text = (ROOT / packages.LOCK / "package-lock.json").read_text("utf-8")
     entry = json.loads(text)["packages"][f"node_modules/{package}"]
     version = packages.version(ROOT, package)
@@ -25,17 +25,14 @@ def test_the_lock_has_a_hash_and_no_address(package: str) -> None:
 
 
 @pytest.fixture
-def root(tmp_path: Path) -> Path:
-    """Another repository with the same lock."""
+def root(tmp_path):
     (tmp_path / packages.LOCK).mkdir(parents=True)
     for name in ("package.json", "package-lock.json"):
         shutil.copy(ROOT / packages.LOCK / name, tmp_path / packages.LOCK)
     return tmp_path
 
 
-def test_where_it_cannot_be_had_there_is_none_and_a_line_says_why(
-    root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_where_it_cannot_be_had_there_is_none_and_a_line_says_why(root, monkeypatch, capsys):
     def refused(*_: object, **__: object) -> None:
         raise subprocess.CalledProcessError(1, "npm", stderr="no such registry")
 
@@ -44,8 +41,7 @@ def test_where_it_cannot_be_had_there_is_none_and_a_line_says_why(
     assert "Without MicroPython, so no code runs in the pages: no such" in capsys.readouterr().out
 
 
-def test_what_was_taken_is_not_taken_again(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without npm, with that of PyPI."""
+def test_what_was_taken_is_not_taken_again(root, monkeypatch):
     asked: list[list[str]] = []
 
     def installed(command: list[str], **_: object) -> None:

@@ -53,13 +53,11 @@ def test_a_question_tells_what_is_asked_and_becomes_a_part_once_it_is_known() ->
 
 
 def hand_in(folder: Path, guess: Any, name: str = "predictions-animals.json", **of: Any) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
     entry = {"part": "cats", "guess": guess, "came": 80.0, "best": 100, "low": 0, "high": 100} | of
-    (folder / name).write_text(json.dumps([entry]), "utf-8")
+    exercises.written(folder, {name: [entry]})
 
 
 def drawn(picture: Picture, marker: str) -> list[tuple[float, float]]:
-    """Where the figure has marks of a kind, from left to right."""
     lines = [line for line in picture.fig.axes[0].lines if line.get_marker() == marker]
     return sorted((float(line.get_xdata()[0]), float(line.get_ydata()[0])) for line in lines)
 
@@ -87,7 +85,6 @@ def test_a_class_is_one_figure(tmp_path: Path) -> None:
 
 
 def test_alike_ones_are_a_dot_with_a_number_and_near_ones_lie_side_by_side(tmp_path: Path) -> None:
-    """Sixty whole numbers would lie on a few dots."""
     picture = class_of(tmp_path / "many", *(float(10 * (i % 4)) for i in range(60)))
     assert [x for x, _ in drawn(picture, "o")] == pytest.approx([0, 0.1, 0.2, 0.3])
     assert [text.get_text() for text in picture.fig.axes[0].texts].count("15") == 4
@@ -97,19 +94,19 @@ def test_alike_ones_are_a_dot_with_a_number_and_near_ones_lie_side_by_side(tmp_p
     assert max(map(abs, heights)) <= predictions.BAND
 
 
-@pytest.mark.parametrize(
-    ("name", "read"),
-    [
-        ("Ada Lovelace_831204_assignsubmission_file_predictions-animals.json", True),  # Moodle
-        ("lovelaceada_LATE_40213_9930111_predictions-animals-1.json", True),  # Canvas
-        ("predictions-animals (2).json", True),
-        ("Kopie von predictions-animals.json", True),
-        ("PREDICTIONS-ANIMALS.JSON", True),
-        ("predictions-animals_two.json", False),
-        ("predictions-animals.txt", False),
-        ("mypredictions-animals.json", False),
-    ],
-)
+NAMED = [
+    ("Ada Lovelace_831204_assignsubmission_file_predictions-animals.json", True),  # Moodle
+    ("lovelaceada_LATE_40213_9930111_predictions-animals-1.json", True),  # Canvas
+    ("predictions-animals (2).json", True),
+    ("Kopie von predictions-animals.json", True),
+    ("PREDICTIONS-ANIMALS.JSON", True),
+    ("predictions-animals_two.json", False),
+    ("predictions-animals.txt", False),
+    ("mypredictions-animals.json", False),
+]
+
+
+@pytest.mark.parametrize(("name", "read"), NAMED)
 def test_names_that_learning_platforms_give_are_read(name: str, read: bool, tmp_path: Path) -> None:
     hand_in(tmp_path, 90.0)
     hand_in(tmp_path / "deep" / "er", 10.0, name)
@@ -121,7 +118,7 @@ def test_names_that_learning_platforms_give_are_read(name: str, read: bool, tmp_
 def test_a_file_of_a_page_is_read_again_as_it_was(tmp_path: Path) -> None:
     part = Part("loss", -1.3, 2.0, came=0.016, best=0.0, linthresh=0.01)
     told = {"part": "loss", "guess": 0.5, **part._asdict()}
-    (tmp_path / "predictions-animals.json").write_text(json.dumps([told]), "utf-8")
+    exercises.written(tmp_path, {"predictions-animals.json": [told]})
     found, _ = predictions.collected(tmp_path, "animals")
     assert found == {"loss": [(0.5, part)]}
     picture = predictions.together(tmp_path, "animals")

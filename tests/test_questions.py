@@ -4,7 +4,6 @@ import html
 import io
 import math
 import re
-import shutil
 import xml.etree.ElementTree as ElementTree
 import zipfile
 from collections.abc import Callable
@@ -21,6 +20,8 @@ from book.course import exams, questions
 from book.course.questions import Question
 from book.site.dependencies import BookError, stems_with
 
+from .exercises import written
+
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "book" / "teaching"
 STEMS = [*stems_with(ROOT, "questions.yml"), "needed"]
@@ -33,7 +34,6 @@ def of(stem: str, seed: int = 7) -> list[Question]:
 
 
 def path_of(stem: str) -> Path:
-    """Where the questions of a lesson stand, or those of what is needed before."""
     own = ROOT / "book" / "lessons" / stem / "questions.yml"
     return FOLDER / "needed.yml" if stem == "needed" else own
 
@@ -159,10 +159,8 @@ def test_questions_come_back_whole_from_moodles_format(stem: str) -> None:
         if one.options:
             came = read[one.name]
             assert html.unescape(came.text_pre_parse) == one.ask and came.single
-            found = {
-                (html.unescape(o.answer), html.unescape(o.feedback), o.score_fraction)
-                for o in came.options
-            }
+            plain = html.unescape
+            found = {(plain(o.answer), plain(o.feedback), o.score_fraction) for o in came.options}
             assert found == {(o.text, o.told, 100 * o.right) for o in one.options}
         else:
             (answer,) = node.findall("answer")
@@ -171,7 +169,6 @@ def test_questions_come_back_whole_from_moodles_format(stem: str) -> None:
 
 
 def told(node: ElementTree.Element | None) -> str:
-    """What a piece of HTML says."""
     assert node is not None
     return " ".join(html.unescape(re.sub("<[^>]+>", "", str(node.text))).split())
 
@@ -223,24 +220,23 @@ def test_a_page_for_self_test_has_every_option_and_no_script(stem: str) -> None:
         assert all(o.text in shown and o.told in shown for o in one.options)
 
 
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        (lambda entry: entry.pop("why"), "it has"),
-        (lambda entry: entry.pop("wrong"), "it has"),
-        (lambda entry: entry["wrong"].pop(), ""),
-        (lambda entry: entry.update(wrong=entry["wrong"][:1]), "two wrong options"),
-        (lambda entry: entry["wrong"][0].pop("because"), "two wrong options"),
-        (lambda entry: entry.update(right=entry["wrong"][0]["option"]), "are the same"),
-    ],
-)
+NOT_WHOLE = [
+    (lambda entry: entry.pop("why"), "it has"),
+    (lambda entry: entry.pop("wrong"), "it has"),
+    (lambda entry: entry["wrong"].pop(), ""),
+    (lambda entry: entry.update(wrong=entry["wrong"][:1]), "two wrong options"),
+    (lambda entry: entry["wrong"][0].pop("because"), "two wrong options"),
+    (lambda entry: entry.update(right=entry["wrong"][0]["option"]), "are the same"),
+]
+
+
+@pytest.mark.parametrize(("change", "said"), NOT_WHOLE)
 def test_an_entry_that_is_not_whole_is_named(change, said: str, tmp_path: Path) -> None:
     entries = yaml.safe_load(path_of("deep_qkv").read_text("utf-8"))
     (entry,) = (each for each in entries if each["id"] == "control")
     change(entry)
     path = tmp_path / "deep_qkv" / "questions.yml"
-    path.parent.mkdir()
-    path.write_text(yaml.safe_dump(entries), "utf-8")
+    written(tmp_path, {"deep_qkv/questions.yml": yaml.safe_dump(entries)})
     if said:
         with pytest.raises(BookError, match=f"question control: .*{said}"):
             questions.read(path, 7)
@@ -292,9 +288,8 @@ def test_numbers_of_an_exams_tasks_agree_with_another_way(seed: int) -> None:
     entropy = torch.distributions.Bernoulli(share).entropy().item()
     assert f"{entropy:.4f}" in one.tasks[1].key and f"{entropy / 2:.4f}" in one.tasks[1].key
     task = one.tasks[0]
-    seeds, comparisons = (
-        int(re.search(rf"(\d+) {what}", task.ask)[1]) for what in ("seeds", "comparisons")
-    )
+    asked = (re.search(rf"(\d+) {what}", task.ask) for what in ("seeds", "comparisons"))
+    seeds, comparisons = (int(found[1]) for found in asked)
     orders = [*combinations(range(2 * seeds), seeds)]
     chance = sum(order in (orders[0], orders[-1]) for order in orders) / len(orders)
     parts = re.split(r"\([a-e]\) ", task.key)
@@ -305,10 +300,8 @@ def test_numbers_of_an_exams_tasks_agree_with_another_way(seed: int) -> None:
 
 
 def test_an_exam_of_another_length_is_named(tmp_path: Path) -> None:
-    for stem in STEMS:
-        there = tmp_path / path_of(stem).relative_to(ROOT)
-        there.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(path_of(stem), there)
+    paths = map(path_of, STEMS)
+    written(tmp_path, {str(path.relative_to(ROOT)): path.read_bytes() for path in paths})
     folder = tmp_path / FOLDER.relative_to(ROOT)
     for change, said in (
         (lambda exam: exam["questions"].pop(), "takes"),

@@ -5,19 +5,15 @@ import os
 import re
 from pathlib import Path
 
-import pytest
-
-from book.site.dependencies import (
-    evidence_page,
-    evidence_stems,
-    full_stems,
-    lesson_page,
-    lesson_stems,
-    own_stems,
-)
+from book.site import dependencies
+from book.site.dependencies import evidence_page, lesson_page
 
 ROOT = Path(__file__).parents[1]
-STEMS, OWN, BACKED = lesson_stems(ROOT), own_stems(ROOT), evidence_stems(ROOT)
+STEMS, OWN, BACKED = (
+    dependencies.lesson_stems(ROOT),
+    dependencies.own_stems(ROOT),
+    dependencies.evidence_stems(ROOT),
+)
 
 LISTS = {
     "_toc.yml": "the list that all else is derived from",
@@ -66,7 +62,6 @@ def named(text: str, stems: list[str]) -> set[str]:
 
 
 def own(path: str) -> bool:
-    """Whether a file is a chapter's: its name, or a folder's, has the stem in it."""
     return re.search(rf"(?:^|[/_])(?:{'|'.join(STEMS)})(?:[_./]|$)", path) is not None
 
 
@@ -86,28 +81,12 @@ SHARED = {path: text for path, text in written(ROOT).items() if not own(path)}
 
 
 def test_every_chapter_has_its_page_and_its_rooms_and_is_listed() -> None:
-    """In `_toc.yml`, from which all that goes over the chapters takes them."""
     found = {path.name: path for path in (ROOT / "book" / "lessons").glob("[!._]*/")}
     assert found.keys() == {*STEMS, *OWN}
     modules = ("recipe", "measure", "evidence", "claims", "figures", "checks", "widget")
     rooms = {*(f"{name}.py" for name in modules), "deck.yml", "questions.yml", "teaching.md"}
-    for stem in full_stems(ROOT):
+    for stem in dependencies.full_stems(ROOT):
         assert {path.name for path in found[stem].iterdir()} >= rooms, stem
-
-
-@pytest.mark.parametrize("own", [True, False])
-def test_a_new_chapter_is_one_as_soon_as_it_is_listed(tmp_path: Path, own: bool) -> None:
-    listed = (ROOT / "_toc.yml").read_text("utf-8")
-    first = f"      - file: {lesson_page(STEMS[0]).with_suffix('')}\n"
-    new = "      - file: book/lessons/cats/cats\n"
-    (tmp_path / "_toc.yml").write_text(listed.replace(first, new + first))
-    for name in ("cats", *STEMS, *OWN):
-        text = json.dumps({"metadata": {"own": name in OWN or (own and name == "cats")}})
-        page = tmp_path / lesson_page(name)
-        page.parent.mkdir(parents=True)
-        page.write_text(text)
-    assert lesson_stems(tmp_path) == (STEMS if own else ["cats", *STEMS])
-    assert own_stems(tmp_path) == (["cats", *OWN] if own else OWN)
 
 
 def test_nothing_else_lists_the_chapters() -> None:

@@ -31,7 +31,6 @@ NEWER = (
 
 
 def teaching(name: str, *words: str, where: bool = True) -> None:
-    """A page for teachers has these words, and what they rest on is as they say."""
     path = BOOK / "teaching" / f"{name}.md"
     page = Says(path.name, {"page": path.read_text("utf-8")})
     page(*words, where=where)
@@ -74,7 +73,6 @@ def test_the_pages_for_teachers_are_in_the_contents() -> None:
 
 
 def test_the_page_on_privacy_names_what_is_kept() -> None:
-    """Each name under which a widget keeps something."""
     keys = re.findall(r"`(attention-notes[^`]*)`", "".join(p.read_text("utf-8") for p in WRITTEN))
     assert len(keys) >= 2
     teaching("../reference/browsers", "under names that begin with `attention-notes`")

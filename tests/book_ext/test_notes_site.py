@@ -17,21 +17,14 @@ import nbformat
 import pytest
 from docutils import nodes
 from docutils.utils import new_document
+from nbformat import v4
 
 import attn_notes
 from book.kit import figures
 from book.site.dependencies import all_stems, lesson_stems, own_stems, stems_with
-from book.site.extension import (
-    answers,
-    citations,
-    icons,
-    mathjax,
-    numbers,
-    punctuation,
-    repository,
-    theme,
-    widgets,
-)
+from book.site.extension import citations, icons, mathjax, numbers, punctuation, repository, widgets
+from book.site.extension.answers import _lessons
+from book.site.extension.theme import without_lost_fonts, without_unused_scripts
 
 from ..exercises import shown
 from ..packed import whole
@@ -40,46 +33,40 @@ JUPYTER_BOOK = "from jupyter_book.cli.main import main; main()"
 ROOT = Path(__file__).parents[2]
 
 
-def test_what_packages_have_is_there_or_it_is_noticed() -> None:
+def test_what_packages_have_is_there_or_it_is_noticed():
     script = files("pydata_sphinx_theme").joinpath(icons.SCRIPT).read_text("utf-8")
     for name in ("sun", "moon", "circle-half-stroke", "magnifying-glass"):
         assert icons.shape(script, name).startswith('<svg xmlns="http://www.w3.org/2000/svg"')
     with pytest.raises(icons.ExtensionError, match="no-such-icon"):
         icons.shape(script, "no-such-icon")
     with pytest.raises(ValueError, match="from somewhere else"):
-        theme.without_unused_scripts('<script src="theme.js"></script>')
+        without_unused_scripts('<script src="themes.js"></script>')
     package = files("sphinx-mathjax-offline") / "static" / "mathjax"
     for name in mathjax.PARTS:
         assert (package / name).is_file() or (package / name).is_dir(), name
 
 
-def test_a_font_whose_file_is_left_out_is_not_asked_for(tmp_path: Path) -> None:
+def test_a_font_whose_file_is_left_out_is_not_asked_for(tmp_path):
     (tmp_path / "here.woff2").touch()
     font = '@font-face{{font-family:F;src:url({}) format("woff2")}}'.format
     there = [font(url) for url in ("here.woff2?v=1", "'here.woff2'", "data:font/woff2;base64,AA")]
     gone = [font("fonts/gone.woff2?v=1"), font("here.woff2), url(gone.ttf")]
-    mended = theme.without_lost_fonts(f"a{{}}{''.join(there + gone)}b{{}}", tmp_path)
+    mended = without_lost_fonts(f"a{{}}{''.join(there + gone)}b{{}}", tmp_path)
     assert mended == f"a{{}}{''.join(there)}b{{}}"
 
 
 def notebook(*cells: tuple[str, str]) -> nbformat.NotebookNode:
-    """A notebook with one widget a cell, from pairs of a tag and a model id."""
     view, kept = (f"application/vnd.jupyter.widget-{what}+json" for what in ("view", "state"))
     one = {"model_module": "anywidget", "state": {"_esm": "", "n": 7}}
-    outputs = [
-        nbformat.v4.new_output("display_data", {view: {"model_id": model}}) for _, model in cells
-    ]
-    return nbformat.v4.new_notebook(
-        metadata={"widgets": {kept: {"state": {model: copy.deepcopy(one) for _, model in cells}}}},
-        cells=[
-            nbformat.v4.new_code_cell(metadata={"tags": [tag]}, outputs=[output])
-            for (tag, _), output in zip(cells, outputs, strict=True)
-        ],
-    )
+    states = {model: copy.deepcopy(one) for _, model in cells}
+    made = v4.new_notebook(metadata={"widgets": {kept: {"state": states}}})
+    for tag, model in cells:
+        output = v4.new_output("display_data", {view: {"model_id": model}})
+        made.cells.append(v4.new_code_cell(metadata={"tags": [tag]}, outputs=[output]))
+    return made
 
 
-def test_a_page_gets_the_state_of_its_lessons_own_widget_only() -> None:
-    """Fields to be filled in are none."""
+def test_a_page_gets_the_state_of_its_lessons_own_widget_only():
     pair, first_widget = notebook(("play", "m1"), ("weights", "m2")), widgets.first_widget
     for tag, model in ((None, "m1"), ("play", "m1"), ("weights", "m2")):
         found, state = first_widget(pair, "deep_qkv", tag)
@@ -98,11 +85,11 @@ def test_a_page_gets_the_state_of_its_lessons_own_widget_only() -> None:
 
 
 @pytest.mark.parametrize("turned", [False, True])
-def test_lessons_are_numbered_as_they_are_listed(turned: bool) -> None:
+def test_lessons_are_numbered_as_they_are_listed(turned):
     """The workbench, which stands in `book`, has no number; a lesson may have no cell to change."""
     stems = all_stems(ROOT)
     assert stems == [*lesson_stems(ROOT), *own_stems(ROOT)]
-    assert answers._lessons(SimpleNamespace(srcdir=ROOT)) == lesson_stems(ROOT)
+    assert _lessons(SimpleNamespace(srcdir=ROOT)) == lesson_stems(ROOT)
     stems = stems[:: -1 if turned else 1]
     glossary = (ROOT / "book" / "reference" / "glossary.md").read_text("utf-8")
     page = numbers.numbered(glossary, stems)
@@ -113,7 +100,7 @@ def test_lessons_are_numbered_as_they_are_listed(turned: bool) -> None:
         numbers.numbered("See [#](cats.ipynb).", stems)
 
 
-def test_what_is_long_in_a_pages_state_lies_once_in_a_file_beside_it(tmp_path: Path) -> None:
+def test_what_is_long_in_a_pages_state_lies_once_in_a_file_beside_it(tmp_path):
     """One for each kind of widget, of a name that its content gives."""
     long, other, short = "a" * 600, "b" * 600, "c" * 20
     cat, dog = ({"_anywidget_id": f"book.page.{kind}.Name"} for kind in ("cat", "dog"))
@@ -129,10 +116,7 @@ def test_what_is_long_in_a_pages_state_lies_once_in_a_file_beside_it(tmp_path: P
     assert saved == before and found["version_major"] == 2
     kept = json.dumps(found)
     assert short in kept and long not in kept and other not in kept
-    counted = {
-        name.partition("-")[0]: [text.count(each) for each in (long, other)]
-        for name, text in files.items()
-    }
+    counted = {name[:3]: [text.count(x) for x in (long, other)] for name, text in files.items()}
     assert counted == {"cat": [1, 1], "dog": [1, 0]}
     assert widgets.apart(found) == (found, {})  # a page may be made again
     # Whatever order and names its models have, it is one file for several pages.
@@ -145,15 +129,14 @@ def test_what_is_long_in_a_pages_state_lies_once_in_a_file_beside_it(tmp_path: P
 
 
 @pytest.mark.parametrize("stem", stems_with(ROOT, "widget.py"))
-def test_a_place_is_as_high_as_its_widget_opens(stem: str) -> None:
+def test_a_place_is_as_high_as_its_widget_opens(stem):
     """It says so to the style sheet; that the heights are right, a browser's test sees."""
     view = f'<script type="{widgets.VIEW}">{{"model_id": "m1"}}</script>'
     page = new_document("")
     page += nodes.raw(view, view, format="html")
-    app = SimpleNamespace(
-        env=SimpleNamespace(nb_metadata={f"book/lessons/{stem}/{stem}_evidence": {}})
-    )
-    widgets._reserve_places(app, page, f"book/lessons/{stem}/{stem}_evidence")
+    name = f"book/lessons/{stem}/{stem}_evidence"
+    app = SimpleNamespace(env=SimpleNamespace(nb_metadata={name: {}}))
+    widgets._reserve_places(app, page, name)
     heights = dict(re.findall(r"(--[\w-]+): ([\d.]+)rem", page.astext()))
     declared = importlib.import_module(f"book.lessons.{stem}.widget").OPENS
     if isinstance(declared, dict):  # by picture
@@ -202,8 +185,7 @@ PAGES = [*FAULTS, "figure", "lessons/drawn/drawn", "source"]
 
 
 @pytest.fixture(scope="session")
-def faulty_book(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
-    """The pages of a book with one for each fault and two good ones, and what its build says."""
+def faulty_book(tmp_path_factory):
     folder = tmp_path_factory.mktemp("faulty")
     shutil.copy(ROOT / "_config.yml", folder)
     book = folder / "book"
@@ -226,14 +208,11 @@ def faulty_book(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
         drawn = figures.Picture(fig, "A title", "A caption", "A figure")._repr_mimebundle_()
     undescribed = ({"image/svg+xml": SVG}, {})
     for page, (data, described) in zip(PAGES[-3:], (undescribed, drawn), strict=False):
-        output = nbformat.v4.new_output("display_data", data, metadata=described)
+        output = v4.new_output("display_data", data, metadata=described)
         citing = CITING.replace("UP/", "../" * page.count("/"))
-        cells = [
-            nbformat.v4.new_markdown_cell(f"# One figure\n\n{citing}"),
-            nbformat.v4.new_code_cell("draw()", outputs=[output]),
-        ]
-        metadata = {"language_info": {"name": "python"}}
-        made = nbformat.v4.new_notebook(cells=cells, metadata=metadata)
+        made = v4.new_notebook(metadata={"language_info": {"name": "python"}})
+        made.cells.append(v4.new_markdown_cell(f"# One figure\n\n{citing}"))
+        made.cells.append(v4.new_code_cell("draw()", outputs=[output]))
         nbformat.write(made, book / f"{page}.ipynb")
     command = [sys.executable, "-c", JUPYTER_BOOK, "build", str(folder), "-W", "--keep-going"]
     env = os.environ | {"SITE_REPOSITORY": REPOSITORY}
@@ -243,14 +222,13 @@ def faulty_book(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
 
 
 @pytest.fixture(scope="session")
-def pages(faulty_book: tuple[Path, str]) -> dict[str, str]:
-    """What its build made, by name."""
+def pages(faulty_book):
     there = faulty_book[0] / "book"
     return {page.stem: page.read_text("utf-8") for page in there.rglob("*.html")}
 
 
 @pytest.mark.slow
-def test_a_fault_fails_the_build_and_a_good_page_does_not(faulty_book: tuple[Path, str]) -> None:
+def test_a_fault_fails_the_build_and_a_good_page_does_not(faulty_book):
     lines = faulty_book[1].splitlines()
     expected = {f"{name}.md": message for name, (_, message) in FAULTS.items()}
     expected["figure.ipynb"] = "cell 2: image without alt text"
@@ -261,9 +239,7 @@ def test_a_fault_fails_the_build_and_a_good_page_does_not(faulty_book: tuple[Pat
 
 
 @pytest.mark.slow
-def test_a_page_says_its_version_its_source_and_where_it_can_be_opened(
-    faulty_book: tuple[Path, str], pages: dict[str, str]
-) -> None:
+def test_a_page_says_its_version_its_source_and_where_it_can_be_opened(faulty_book, pages):
     """The package's version, which is stamped in the copy that a site is rendered from."""
     assert len(pages) > len(FAULTS)
     for name, page in pages.items():
@@ -272,9 +248,7 @@ def test_a_page_says_its_version_its_source_and_where_it_can_be_opened(
         if file := {"source": "source.md", "drawn": "lessons/drawn/drawn.ipynb"}.get(name):
             assert f'href="{REPOSITORY}/blob/HEAD/book/{file}">Source of this page</a>' in foot
     assert "Source of" not in (faulty_book[0] / "search.html").read_text("utf-8")
-    (link,) = re.findall(
-        r'<p><a [^>]*href="lessons/drawn/drawn.html">(.*?)</a></p>', pages["index"]
-    )
+    (link,) = re.findall(r'<p><a [^>]*href="lessons/drawn/drawn.html">(.*?)</a>', pages["index"])
     assert shown(link) == "1"  # of the lessons the first
     page = pages["source"]
     assert f'href="{REPOSITORY}"' in page and f"git clone {REPOSITORY}" in page
@@ -285,9 +259,9 @@ def test_a_page_says_its_version_its_source_and_where_it_can_be_opened(
 
 
 @pytest.mark.slow
-def test_links_to_works_become_citations_and_a_figure_is_there_once_and_needs_no_file(
-    faulty_book: tuple[Path, str], pages: dict[str, str]
-) -> None:
+def test_links_to_works_become_citations_and_a_figure_is_there_once_without_file(
+    faulty_book, pages
+):
     page = pages["drawn"]
     cited = re.findall(r'<span class="bibtex-citation".*?</span>', page, re.S)
     works = ["Press and Wolf [2017]", "[Graves, 2016]", "Cover and Thomas [2006]"]
@@ -301,8 +275,7 @@ def test_links_to_works_become_citations_and_a_figure_is_there_once_and_needs_no
     assert not list(faulty_book[0].rglob("_images/*.png"))
 
 
-def test_links_name_what_the_editions_branch_holds() -> None:
-    """The files of the branch are those of `make editions`; the workflow names the folders."""
+def test_links_name_what_the_editions_branch_holds():
     links = repository.launches(f"{REPOSITORY}/", "lessons/deep_qkv/deep_qkv")
     workflow = (ROOT / ".github" / "workflows" / "book.yml").read_text("utf-8")
     for edition, name in (("plain", "Colab"), ("student", "a JupyterHub")):
@@ -323,7 +296,7 @@ def test_links_name_what_the_editions_branch_holds() -> None:
         repository.filled(["[here](REPOSITORY)"], "notes")
 
 
-def test_authors_are_named_as_they_are_cited() -> None:
+def test_authors_are_named_as_they_are_cited():
     found = citations.links(ROOT / "book" / "references.bib")
     by_role = {role: link for link, role in found.items()}
     for key, text in {
@@ -335,7 +308,7 @@ def test_authors_are_named_as_they_are_cited() -> None:
         assert by_role[f"{{cite:t}}`{key}`"].startswith(f"[{text}](")
 
 
-def test_a_formula_keeps_the_punctuation_that_touches_it() -> None:
+def test_a_formula_keeps_the_punctuation_that_touches_it():
     paragraph = nodes.paragraph()
     for said, formula in (("so (", "x"), ("), and ", "y"), (". Then ", "z"), (" is free", "")):
         paragraph += [nodes.Text(said), *[nodes.math("", formula)] * bool(formula)]
@@ -345,7 +318,7 @@ def test_a_formula_keeps_the_punctuation_that_touches_it() -> None:
     assert paragraph.astext() == "so (x), and y. Then z is free"
 
 
-def test_a_number_keeps_its_percent_sign() -> None:
+def test_a_number_keeps_its_percent_sign():
     code, block = nodes.literal("", "7 % 2"), nodes.literal_block("", "7 % 2")
     text = nodes.paragraph("", "", nodes.Text("97 % of them, 3 in % or "), code)
     punctuation.keep_percents(nodes.section("", text, block))

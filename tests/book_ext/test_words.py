@@ -25,7 +25,6 @@ def link(anchor: str, said: str) -> nodes.reference:
 
 
 def page(*pieces: nodes.Node | str) -> nodes.document:
-    """A section whose title is a word of the glossary, and that has one paragraph."""
     paragraph = nodes.paragraph()
     paragraph += [nodes.Text(piece) if isinstance(piece, str) else piece for piece in pieces]
     section = nodes.section("", nodes.title("", "Seeds"), paragraph)
@@ -35,61 +34,56 @@ def page(*pieces: nodes.Node | str) -> nodes.document:
 
 
 def marked(document: nodes.document) -> list[tuple[str, str]]:
-    """The links of a page: what they say, and to which word they lead."""
     words.mark(document, KNOWN, GLOSSARY)
     found = words.links(document, GLOSSARY)
     return [(each.astext(), anchor.removeprefix("term-")) for each, anchor in found]
 
 
-def test_an_entry_is_read_with_all_its_names() -> None:
+def test_an_entry_is_read_with_all_its_names():
     lesson = addnodes.pending_xref(reftarget="../cats.ipynb")
     meaning = nodes.definition("", nodes.paragraph("", "A thing. And more (", lesson))
     terms = [nodes.term("", name, ids=[f"term-{name}"]) for name in ("causal mask", "mask")]
     document = new_document("glossary")
-    document += addnodes.glossary(
-        "", nodes.definition_list("", nodes.definition_list_item("", *terms, meaning))
-    )
+    item = nodes.definition_list_item("", *terms, meaning)
+    document += addnodes.glossary("", nodes.definition_list("", item))
     assert words.entries(document) == [KNOWN[-1]._replace(lessons=frozenset({"cats"}))]
     assert words.anchors(document) == {
         f"term-{name}": (0, f"term-{name}", name) for name in ("causal mask", "mask")
     }
 
 
-@pytest.mark.parametrize(
-    ("pieces", "expected"),
-    [
-        (["A seed and Seeds."], [("seed", "seed")]),
-        (["Queries. A mask."], [("Queries", "query"), ("mask", "causal mask")]),
-        (["An induction head. Heads."], [("induction head", "induction head"), ("Heads", "head")]),
-        (["a seed-like multi-head holm"], []),
-        (["Look, a look. Holm."], [("Holm", "Holm")]),
-        (["A ", nodes.emphasis("", "look"), "."], [("look", "look")]),
-        ([nodes.emphasis("", "a look back")], []),
-        (["A seed, a ", link("seed", "seed"), "."], [("seed", "seed")]),
-        ([nodes.literal("", "seed"), link("other", "the seed")], [("the seed", "other")]),
-        ([nodes.raw("", "<a href='#open'>"), "seed", nodes.raw("", "</a>")], []),
-    ],
-)  # fmt: skip
-def test_the_first_place_in_a_section_becomes_a_link(
-    pieces: list[nodes.Node | str], expected: list[tuple[str, str]]
-) -> None:
+MARKED = [
+    (["A seed and Seeds."], [("seed", "seed")]),
+    (["Queries. A mask."], [("Queries", "query"), ("mask", "causal mask")]),
+    (["An induction head. Heads."], [("induction head", "induction head"), ("Heads", "head")]),
+    (["a seed-like multi-head holm"], []),
+    (["Look, a look. Holm."], [("Holm", "Holm")]),
+    (["A ", nodes.emphasis("", "look"), "."], [("look", "look")]),
+    ([nodes.emphasis("", "a look back")], []),
+    (["A seed, a ", link("seed", "seed"), "."], [("seed", "seed")]),
+    ([nodes.literal("", "seed"), link("other", "the seed")], [("the seed", "other")]),
+    ([nodes.raw("", "<a href='#open'>"), "seed", nodes.raw("", "</a>")], []),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("pieces", "expected"), MARKED)
+def test_the_first_place_in_a_section_becomes_a_link(pieces, expected):
     document = page(*pieces)
     before = document.astext()
     assert marked(document) == expected
     assert document.astext() == before
 
 
-def test_each_section_has_its_own_and_a_table_none() -> None:
+def test_each_section_has_its_own_and_a_table_none():
     document = page("A seed.")
     document += page("Another seed.").children
     document[0] += nodes.entry("", nodes.paragraph("", "A head."))
     assert marked(document) == [("seed", "seed"), ("seed", "seed")]
 
 
-def test_a_picture_stands_behind_the_first_link_and_before_its_full_stop() -> None:
-    document = page(
-        "A ", link("seed", "seed"), ". ", link("seed", "Seeds"), " and ", link("Holm", "Holm")
-    )
+def test_a_picture_stands_behind_the_first_link_and_before_its_full_stop():
+    seed, seeds, holm = link("seed", "seed"), link("seed", "Seeds"), link("Holm", "Holm")
+    document = page("A ", seed, ". ", seeds, " and ", holm)
     words.with_pictures(document, KNOWN, GLOSSARY)
     (picture,) = document.findall(nodes.raw)
     assert picture.previous_sibling().astext() == "seed"
@@ -98,7 +92,7 @@ def test_a_picture_stands_behind_the_first_link_and_before_its_full_stop() -> No
     assert together.astext() == f"seed{picture.astext()}."
 
 
-def test_what_words_mean_is_text_and_stands_once() -> None:
+def test_what_words_mean_is_text_and_stands_once():
     said = words.meanings([word("head", sentence="1 < 2.")])
     assert '<div data-anchors="term-head"><dt><svg class="attn-glyph"' in said
     assert 'head</dt><dd id="means-term-head">1 &lt; 2.</dd></div></dl>' in said

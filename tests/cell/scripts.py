@@ -57,13 +57,10 @@ SHORT = (Path(__file__).parent / "short.js").read_text("utf-8")
 
 
 class Beside(str):
-    """A part of a page, and the files that it asks for."""
-
     files: dict[str, str | bytes]
 
 
 def hosted(html: str, more: dict[str, str]) -> Beside:
-    """A place where code may be changed, and all that a site has beside it."""
     mpy = {Path(name).name: content for name, content in micropython.files(ROOT).items()}
     found = Beside(f'{html}<script>{SHORT}</script><script defer src="{BESIDE}host.js"></script>')
     found.files = {**engine.files(), **mpy, **more}
@@ -85,18 +82,11 @@ def task(cell, given):
 def editor() -> list[Beside]:
     """A cell that predicts of two letters the next: its own weights, on two texts."""
     tokens = torch.tensor([[0, 1, 0], [1, 0, 1]])
-    cell = Cell(
-        "model",
-        "model",
-        task=TASK,
-        given={"next": torch.tensor([[0, 1], [0.5, 0]]), "tokens": tokens, "targets": 1 - tokens},
-        ahead=("tokens", 2),
-        chooses=("letter", 2),
-        training=Training(
-            draws={"next": {"shape": [2, 2], "draw": "normal", "mean": 0.0, "std": 1.0}},
-            rate=0.2, steps=40, warmup=2, clip=1.0, floor=0.0,
-        ),
-    )  # fmt: skip
+    given = {"next": torch.tensor([[0, 1], [0.5, 0]]), "tokens": tokens, "targets": 1 - tokens}
+    draws = {"next": {"shape": [2, 2], "draw": "normal", "mean": 0.0, "std": 1.0}}
+    training = Training(draws=draws, rate=0.2, steps=40, warmup=2, clip=1.0, floor=0.0)
+    of = {"task": TASK, "given": given, "ahead": ("tokens", 2), "chooses": ("letter", 2)}
+    cell = Cell("model", "model", training=training, **of)
     data = json.dumps({"model": cell.told(CODE)})
     means = (Path(__file__).parent / "_lesson_coins.js").read_text("utf-8")
     place = 'class="attn-cell-place" data-lesson="coins" data-cell="model" data-of="code"'
@@ -106,7 +96,6 @@ def editor() -> list[Beside]:
 
 
 def answer(stem: str = "deep_qkv") -> list[Beside]:
-    """The exercises of a lesson, each with the notebook's stub and its check."""
     all_of_them, made = answers.of_lesson([ROOT / lesson_page(stem)], stem)
     found = [x for x in all_of_them if not x.why_not]
     points = json.dumps({x.name: x.points for x in found})
@@ -139,10 +128,6 @@ def bench() -> list[Beside]:
     return [hosted(html, {"workbench.json": json.dumps(told)})]
 
 
-PAGES = {task: partial(page, task) for task in results.load(RECORD)["runs"]} | {
-    "editor": editor,
-    "trained": editor,
-    "answers": answer,
-    "fields": partial(answer, "attention"),
-    "bench": bench,
-}
+PAGES = {task: partial(page, task) for task in results.load(RECORD)["runs"]}
+PAGES |= {"editor": editor, "trained": editor, "answers": answer, "bench": bench}
+PAGES["fields"] = partial(answer, "attention")

@@ -21,8 +21,7 @@ def lesson(stem: str) -> dict:
 
 @pytest.mark.in_short(2)
 @pytest.mark.parametrize("stem", STEMS)
-def test_all_that_checks_need_can_be_said_in_a_page(stem: str) -> None:
-    """It is made without a refusal, and has no construct that MicroPython lacks."""
+def test_all_that_checks_need_can_be_said_in_a_page(stem):
     told = lesson(stem)
     there = {*told["files"], *engine.python()}
     for path, text in told["files"].items():
@@ -33,24 +32,21 @@ def test_all_that_checks_need_can_be_said_in_a_page(stem: str) -> None:
                 assert {f"{name}.py", f"{name}/__init__.py"} & there, (path, node.module)
 
 
-@pytest.mark.parametrize(
-    ("source", "words"),
-    [
-        ("import numpy\ndef f(x): return numpy.sum(x)", "needs numpy, which a page's Python"),
-        ("from inspect import signature as f", "needs inspect, which a page's Python has not"),
-        ("def f(x):\n    match x:\n        case 1: pass", "a page's Python has no `match`"),
-    ],
-)
-def test_what_a_page_lacks_is_named(
-    source: str, words: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+LACKING = [
+    ("import numpy\ndef f(x): return numpy.sum(x)", "needs numpy, which a page's Python"),
+    ("from inspect import signature as f", "needs inspect, which a page's Python has not"),
+    ("def f(x):\n    match x:\n        case 1: pass", "a page's Python has no `match`"),
+]
+
+
+@pytest.mark.parametrize(("source", "words"), LACKING)
+def test_what_a_page_lacks_is_named(source, words, monkeypatch):
     monkeypatch.setattr(answers, "_module", lambda name: answers._Module(source))
     with pytest.raises(dialect.NotInPageError, match=words):
         answers._Needed().reach("attn_notes.somewhere", "f")
 
 
-def test_what_nobody_reaches_stays_at_home() -> None:
-    """Neither the check that trains nor the tasks' drawing of samples."""
+def test_what_nobody_reaches_stays_at_home():
     files = lesson("deep_qkv")["files"]
     assert "rescue" not in files["book/lessons/deep_qkv/checks.py"]
     assert "def sample" not in files["attn_notes/tasks/sorting.py"]

@@ -22,7 +22,6 @@ SIZES = {"vocabulary": 5, "length": 7, "layers": 2}
 
 
 def space(source: str) -> dict[str, Any]:
-    """What some code leaves."""
     found: dict[str, Any] = {"torch": torch, "nn": nn, "F": F}
     exec(source, found)
     return found
@@ -94,22 +93,22 @@ def test_an_exponential_without_bound_loses_them() -> None:
         assert bench.arguments(source) == [*names]
 
 
-@pytest.mark.parametrize(
-    ("source", "error", "words"),
-    [
-        ("x = 1", ValueError, "neither a function `attention` nor a class `Layer`"),
-        ("def attention(): pass", ValueError, "`attention` names what it takes"),
-        ("def attention(*x): pass", ValueError, "`attention` names what it takes"),
-        ("def attention(q, k, v): return q[0]", ValueError, r"gives \(2, 7, 16\), and has to"),
-        ("def attention(q, k, v): return 1", TypeError, "attention gives no tensor, but int"),
-        (
-            "class Layer(nn.Module):\n    def __init__(self, n): super().__init__()\n"
-            "    def forward(self, x): return x[:, 1:]",
-            ValueError,
-            r"Layer gives \(3, 6, 32\)",
-        ),
-    ],
-)
+REFUSED = [
+    ("x = 1", ValueError, "neither a function `attention` nor a class `Layer`"),
+    ("def attention(): pass", ValueError, "`attention` names what it takes"),
+    ("def attention(*x): pass", ValueError, "`attention` names what it takes"),
+    ("def attention(q, k, v): return q[0]", ValueError, r"gives \(2, 7, 16\), and has to"),
+    ("def attention(q, k, v): return 1", TypeError, "attention gives no tensor, but int"),
+    (
+        "class Layer(nn.Module):\n    def __init__(self, n): super().__init__()\n"
+        "    def forward(self, x): return x[:, 1:]",
+        ValueError,
+        r"Layer gives \(3, 6, 32\)",
+    ),
+]
+
+
+@pytest.mark.parametrize(("source", "error", "words"), REFUSED)
 def test_what_is_no_attention_is_refused(source: str, error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=words):
         bench.begun(space(source), source, SIZES, 0)(torch.zeros(3, 7, dtype=torch.long))
@@ -117,7 +116,6 @@ def test_what_is_no_attention_is_refused(source: str, error: type[Exception], wo
 
 @pytest.mark.parametrize("name", TASKS)
 def test_what_a_page_asks_is_what_torch_trains(name: str) -> None:
-    """The same outputs whether the weights are the model's own, or given beside the batch."""
     task, source = TASKS[name], STARTS["ordinary"]
     batch = task.sample(4, Generator().manual_seed(0))
     cell = space(source)
@@ -130,7 +128,6 @@ def test_what_a_page_asks_is_what_torch_trains(name: str) -> None:
 
 @pytest.mark.parametrize("name", TASKS)
 def test_no_honest_loss_is_below_the_best_predictors(name: str) -> None:
-    """On the same sequences the recorded layers that read nothing ahead end above it."""
     recorded = results.load(RECORD)["runs"][name]
     assert {*recorded} == {*STARTS}
     for kind, layer in recorded.items():

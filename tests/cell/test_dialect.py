@@ -18,7 +18,6 @@ def f(a, *b, **c):
 
 
 def run(source: str) -> dict[str, Any]:
-    """What a translated text leaves."""
     space: dict[str, Any] = {}
     exec(dialect.PRELUDE, space)
     exec(dialect.translated(source).partition("\n")[2], space)
@@ -87,7 +86,6 @@ def test_what_cannot_be_said_is_refused_with_its_line(source: str, line: int) ->
 
 
 def unsaid(text: str) -> list[ast.AST]:
-    """What a page's Python has no words for."""
     nodes = [*ast.walk(ast.parse(text))]
     inner = [each for n in nodes if isinstance(n, ast.List | ast.Set) for each in n.elts]
     found = [n for n in nodes if isinstance(n, ast.AnnAssign | ast.JoinedStr | ast.Match)]
@@ -95,7 +93,6 @@ def unsaid(text: str) -> list[ast.AST]:
 
 
 def test_all_that_travels_to_a_page_can_be_said_there() -> None:
-    """Nothing of it needs torch."""
     there = engine.python()
     assert {"attn_notes/programs/lowering.py", "book/page/code/python/running.py"} <= {*there}
     modules = {name.removesuffix(".py").removesuffix("/__init__") for name in there}

@@ -99,13 +99,8 @@ def timeless(lines: Iterable[str]) -> Iterator[str]:
 
 
 def opening(widget: AnyWidget) -> Iterator[str]:
-    """What a widget opens on: its traits, of what is long what it has."""
     for name, value in sorted(widget.get_state().items()):
-        if (
-            name.startswith("_")
-            or name in ("layout", "tabbable", "tooltip")
-            or value in ("", {}, [])
-        ):
+        if name[0] == "_" or name in ("layout", "tabbable", "tooltip") or value in ("", {}, []):
             continue
         parts = {"": value}
         if len(repr(value)) > BRIEF and isinstance(value, dict | list) and len(value) <= ITEMS:
@@ -119,7 +114,6 @@ def opening(widget: AnyWidget) -> Iterator[str]:
 
 
 def picture(shown: Picture) -> Iterator[str]:
-    """A figure below its title."""
     fig = shown.fig
     with house.house_style():
         fig.canvas.draw()
@@ -142,7 +136,6 @@ def picture(shown: Picture) -> Iterator[str]:
 
 
 def axes(ax: Any) -> Iterator[str]:
-    """What stands in one pair of axes."""
     for name in "xy":
         label, ends, scale, ticks = (
             getattr(ax, f"get_{name}{part}")() for part in ("label", "lim", "scale", "ticklabels")
@@ -184,7 +177,6 @@ def face(line: Any) -> Iterator[str]:
 
 
 def collection(each: Collection) -> str:
-    """Bands, heat maps, segments and dots."""
     if isinstance(each, QuadMesh):
         return cells(each)
     inks = Counter(
@@ -234,7 +226,6 @@ def legend(found: Any) -> str:
 
 
 def opacity(of: Any) -> str:
-    """How far one sees through it, if one does."""
     return "" if of.get_alpha() is None else f"alpha {of.get_alpha():g}"
 
 

@@ -145,10 +145,7 @@ def common(one: str, other: str) -> int:
 def hold(file: Path, now: Sequence[str], take: str | None) -> list[str]:
     """What is shown now and was not read, as sentences; what one wants of it is taken over.
 
-    Args:
-        file: lines that a person has read; none yet, if it is not there.
-        now: the lines of today.
-        take: words of the differences that are taken over, `all` for all of them.
+    That is what has the words to `take`, or `all`. Nothing was read of a file that is not there.
     """
     was = file.read_text("utf-8").splitlines() if file.exists() else []
     found = list(differences(was, now))

@@ -32,16 +32,10 @@ FEWEST = 3  # words of a passage, lest another place of the page has them too
 
 @dataclass
 class Says:
-    """A page as it is now, and what it says that no longer holds.
+    """A page as it is now, and what it says that no longer holds."""
 
-    Attributes:
-        name: the file, as `book/lessons/trm/trm.ipynb`.
-        cells: its text by cell, or by heading.
-        wrong: a sentence for each passage that is not there, or that its record bears out no more.
-    """
-
-    name: str
-    cells: dict[str, str]
+    name: str  # the file, as `book/lessons/trm/trm.ipynb`
+    cells: dict[str, str]  # its text by cell, or by heading
     wrong: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -55,14 +49,9 @@ class Says:
         untold: Iterable[Finding] = (),
         where: bool = True,
     ) -> None:
-        """The page has these words, and what they rest on is as they say.
+        """The page has these words: what has to hold for them has, what has to be refuted is.
 
-        Args:
-            words: passages of the page with the numbers as the record has them.
-            held: findings that have to hold for the words to be true.
-            failed: those that have to be refuted.
-            untold: those that the record cannot decide.
-            where: any other condition that the words need.
+        What is `untold` the record cannot decide; `where` is any other condition.
         """
         if missing := [*filter(None, map(self.missing, words))]:
             self.wrong += missing
@@ -115,15 +104,10 @@ Reading = Callable[[str], Says]
 
 @dataclass(frozen=True)
 class Told:
-    """What the records have found of a claim, by how the claim begins: `told("It knows")`.
+    """What the records have found of a claim, by how the claim begins: `told("It knows")`."""
 
-    Attributes:
-        claims: makes the chapter's claims, corrected; asked once.
-        column: whose finding is meant where none is named.
-    """
-
-    claims: Callable[[], Sequence[Claim]]
-    column: str
+    claims: Callable[[], Sequence[Claim]]  # all of the chapter, corrected; asked once
+    column: str  # whose finding is meant where none is named
 
     def __call__(self, begins: str, column: str = "") -> Finding:
         return self.claim(begins).findings[column or self.column]
@@ -136,7 +120,6 @@ class Told:
 
     @cached_property
     def every(self) -> Sequence[Claim]:
-        """All claims of the chapter."""
         return self.claims()
 
 

@@ -29,10 +29,7 @@ def shown(
 ) -> Iterator[str]:
     """Lines for each cell of a notebook: its id, and further in what it shows or says.
 
-    Args:
-        path: the notebook.
-        patch: undoes at the end what is set here.
-        machine: by cell what of it hangs on the processor, as a pattern; it is not told.
+    What by the pattern of a cell in `machine` hangs on the processor is not told.
     """
     patch.chdir(path.parent)
     at: list[str] = []

@@ -18,16 +18,16 @@ PAGE = ["race", "  figure: Who is first", "    line blue: (0.500, 0.366)", "  > 
 AXES = "race: figure: Who is first: was"
 
 
-@pytest.mark.parametrize(
-    ("now", "place", "said"),
-    [
-        ("    line blue: (0.501, 0.367)", "", ""),
-        ("    line blue: (0.500, 0.368)", AXES, "is line blue: (0.500, 0.368)"),
-        ("    line mauve: (0.500, 0.366)", AXES, "is line mauve: (0.500, 0.366)"),
-        ("  figure: Who is last", "race: ", "was figure: Who is first, is figure: Who is last"),
-        ("  > It is 0.367.", "race: ", "was > It is 0.366., is > It is 0.367."),
-    ],
-)  # fmt: skip
+CHANGES = [
+    ("    line blue: (0.501, 0.367)", "", ""),
+    ("    line blue: (0.500, 0.368)", AXES, "is line blue: (0.500, 0.368)"),
+    ("    line mauve: (0.500, 0.366)", AXES, "is line mauve: (0.500, 0.366)"),
+    ("  figure: Who is last", "race: ", "was figure: Who is first, is figure: Who is last"),
+    ("  > It is 0.367.", "race: ", "was > It is 0.366., is > It is 0.367."),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("now", "place", "said"), CHANGES)
 def test_what_differs_is_told_with_its_place(now: str, place: str, said: str) -> None:
     at = min(range(4), key=lambda i: PAGE[i].split()[:1] != now.split()[:1])
     page = [*PAGE[:at], now, *PAGE[at + 1 :]]
@@ -64,17 +64,17 @@ def drawn(**changed: object) -> list[str]:
     return list(described(Picture(fig, "Made up", "A line.", "A line that rises.")))
 
 
-@pytest.mark.parametrize(
-    ("changed", "said"),
-    [
-        ({"height": 2.001}, ""),
-        ({"colour": figures.CONTROL}, "is line green - None"),
-        ({"dash": ":"}, "is line blue : None"),
-        ({"height": 2.5}, "(1, 2) (2, 3), is"),
-        ({"word": 0.8}, "at (0.100, 0.500), is text 'floor' ink at (0.100, 0.800)"),
-        ({"size": 5}, "mean (2.25), (0, 4, 2, 3), is"),
-    ],
-)  # fmt: skip
+SEEN = [
+    ({"height": 2.001}, ""),
+    ({"colour": figures.CONTROL}, "is line green - None"),
+    ({"dash": ":"}, "is line blue : None"),
+    ({"height": 2.5}, "(1, 2) (2, 3), is"),
+    ({"word": 0.8}, "at (0.100, 0.500), is text 'floor' ink at (0.100, 0.800)"),
+    ({"size": 5}, "mean (2.25), (0, 4, 2, 3), is"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("changed", "said"), SEEN)
 def test_of_a_figure_nothing_changes_unseen(changed: dict[str, object], said: str) -> None:
     found = [each.said for each in differences(drawn(), drawn(**changed))]
     assert len(found) == bool(said)
@@ -94,8 +94,6 @@ handle.update(Markdown("Done."))
 
 @pytest.fixture
 def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], list[str]]:
-    """What a page of a title and one cell shows."""
-
     def of(code: str) -> list[str]:
         title = new_markdown_cell("# A page\n\nOne. Two\nthree.", id="title")
         cell = new_code_cell(code, id="cell")
@@ -116,7 +114,5 @@ def test_all_that_a_cell_shows_is_told(page: Callable[[str], list[str]]) -> None
 def test_what_is_not_recorded_is_named_and_not_trained(page: Callable[[str], list[str]]) -> None:
     code = "from book.lessons.deep_qkv.recipe import LIVE, SWEEP, train_kind\n{}"
     assert page(code.format("train_kind('plain', LIVE)"))  # it is recorded
-    with pytest.raises(
-        LookupError, match=r"^page, cell cell: 16 × Sorter is .*experiments page_runs$"
-    ):
+    with pytest.raises(LookupError, match=r"^page, cell cell: 16 × Sorter is .* page_runs$"):
         page(code.format("train_kind('plain', SWEEP)"))

@@ -1,10 +1,7 @@
 """Every lesson shows what was read of it, and what it says of records is what they have.
 
-The text of `STEM.ipynb` is `page.txt` of its lesson's tests, that of `STEM_evidence.ipynb`
-`evidence.txt`, and so for each page below it; that of its small picture on the landing page is
-`emblem.txt`. `said.py` there has its sentences that rest on records, and in `MACHINE`, by cell,
-patterns of what hangs on the processor, each with the reason.
-CONTRIBUTING says how a page is held.
+`said.py` of its tests has its sentences that rest on records, and in `MACHINE`, by cell, patterns
+of what hangs on the processor, each with the reason. CONTRIBUTING says how a page is held.
 """
 
 import re
@@ -27,18 +24,15 @@ STEMS = sorted({lesson_of(path) for path in notebook_paths(ROOT)})
 
 @pytest.mark.page
 @pytest.mark.parametrize("stem", STEMS)
-def test_a_lesson_is_what_was_read_of_it(
-    stem: str, monkeypatch: pytest.MonkeyPatch, take: str | None, request: pytest.FixtureRequest
-) -> None:
+def test_a_lesson_is_what_was_read_of_it(stem, monkeypatch, take, request):
     """One test a lesson: whatever is changed in it, this one fails, and names the place.
 
     In `make check` the evidence is not run again: what was read of it is held to its records.
     """
     in_short = "not slow" in request.config.getoption("markexpr")
     book, tests = ROOT / "book", LESSONS / stem / "tests"
-    lesson = (
-        import_module(f"book.lessons.{stem}.tests.said") if (tests / "said.py").exists() else None
-    )
+    there = (tests / "said.py").exists()
+    lesson = import_module(f"book.lessons.{stem}.tests.said") if there else None
     wrong: list[str] = []
     pages: dict[str, Says] = {}
     for path in pages_of(ROOT, stem):

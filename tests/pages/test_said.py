@@ -1,13 +1,10 @@
 """What holds a page to its records fails where it has to, and says what to paste."""
 
-import inspect
-from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 from attn_notes.analysis.statistics import Finding
-from book.site.dependencies import evidence_page, evidence_stems, lesson_stems
 
 from .said import Says
 
@@ -21,23 +18,21 @@ SAYS = "book/cats.ipynb, cell looks, says"
 HELPS = "in all four seeds. It helps."
 
 
-@pytest.mark.parametrize(
-    ("words", "there"),
-    [
-        ("it solves 28.7 more of every hundred", ""),  # however it is broken into lines
-        ("it solves 27.1 more of every hundred", "it solves 28.7 more of every hundred"),
-        ("it solves −0.1 more of every hundred", "it solves 28.7 more of every hundred"),
-        ("every hundred, in all three seeds", "every hundred, in all four seeds"),
-        ("It solves more of a hundred puzzles in every seed", "it solves 28.7 more of every"),
-        ("of hundred every, in all four seeds", "hundred, in all four seeds"),
-        ("8.7 more of every hundred", "28.7 more of every hundred"),  # a part of a number
-        ("it solves 28", "it solves 28.7"),
-        ("it solves 28.7 mor", "it solves 28.7 mor"),
-    ],
-)
-def test_what_is_not_said_is_told_with_its_cell_and_what_stands_there(
-    words: str, there: str
-) -> None:
+UNSAID = [
+    ("it solves 28.7 more of every hundred", ""),  # however it is broken into lines
+    ("it solves 27.1 more of every hundred", "it solves 28.7 more of every hundred"),
+    ("it solves −0.1 more of every hundred", "it solves 28.7 more of every hundred"),
+    ("every hundred, in all three seeds", "every hundred, in all four seeds"),
+    ("It solves more of a hundred puzzles in every seed", "it solves 28.7 more of every"),
+    ("of hundred every, in all four seeds", "hundred, in all four seeds"),
+    ("8.7 more of every hundred", "28.7 more of every hundred"),  # a part of a number
+    ("it solves 28", "it solves 28.7"),
+    ("it solves 28.7 mor", "it solves 28.7 mor"),
+]
+
+
+@pytest.mark.parametrize(("words", "there"), UNSAID)
+def test_what_is_not_said_is_told_with_its_cell_and_what_stands_there(words, there):
     page = Says("book/cats.ipynb", CELLS)
     page(words)
     assert len(page.wrong) == bool(there)
@@ -45,38 +40,21 @@ def test_what_is_not_said_is_told_with_its_cell_and_what_stands_there(
     assert all(said.endswith(f"and the records\n    {words}") for said in page.wrong)
 
 
-@pytest.mark.parametrize(
-    ("rests", "turned"),
-    [
-        ({"held": [HELD], "failed": [FAILED], "untold": [UNTOLD]}, 0),
-        *(({kind: [HELD, UNTOLD, FAILED]}, 2) for kind in ("held", "failed", "untold")),
-        ({"where": False}, 1),
-    ],
-)
-def test_a_verdict_that_turned_names_the_sentence(rests: dict, turned: int) -> None:
+RESTS = [
+    ({"held": [HELD], "failed": [FAILED], "untold": [UNTOLD]}, 0),
+    *(({kind: [HELD, UNTOLD, FAILED]}, 2) for kind in ("held", "failed", "untold")),
+    ({"where": False}, 1),
+]
+
+
+@pytest.mark.parametrize(("rests", "turned"), RESTS)
+def test_a_verdict_that_turned_names_the_sentence(rests, turned):
     page = Says("book/cats.ipynb", CELLS)
     page("As we saw, it solves", HELPS, **rests)
     assert len(page.wrong) == turned
     assert all(said.startswith(f"{SAYS} “As we saw, it solves”, ") for said in page.wrong)
 
 
-def test_a_passage_that_could_stand_anywhere_is_refused() -> None:
+def test_a_passage_that_could_stand_anywhere_is_refused():
     with pytest.raises(AssertionError, match="too short"):
         Says("book/cats.ipynb", CELLS)("28.7 more")
-
-
-def test_only_a_live_run_is_told_by_code() -> None:
-    """What is said of a recording is prose; a sentence that code writes is about a run of now."""
-    for path in (ROOT / "book" / "lessons").glob("*/*.py"):
-        stem = path.parent.name
-        module = import_module(f"book.lessons.{stem}.{path.stem}")
-        for name, found in inspect.getmembers(module, inspect.isfunction):
-            told = getattr(returns := found.__annotations__.get("return"), "__name__", returns)
-            if found.__module__ != module.__name__ or told != "Markdown":
-                continue
-            given = [*inspect.get_annotations(found).items()][:-1]
-            live = any("live" in f"{name} {kind}".lower() for name, kind in given)
-            assert live or stem not in lesson_stems(ROOT), f"{name} is told no live run"
-            if stem in evidence_stems(ROOT):
-                evidence = ROOT / evidence_page(stem)
-                assert f".{name}(" not in evidence.read_text("utf-8")

@@ -88,7 +88,6 @@ def page_of(*shown: Any, own: str = OWN) -> str:
 
 
 def view(widget: Widget) -> str:
-    """Where it is shown; one that can be shown alone has a `place` of its kind, as on the site."""
     there = VIEW % widget.model_id
     place = getattr(widget, "place", None)
     return f'<div class="{place}">{there}</div>' if isinstance(place, str) else there
@@ -110,9 +109,6 @@ def transcript(
     """What stands on the page at first, and what each line of the script changes.
 
     What begins like one of `whole`, as `g.space`, is one line with all its parts.
-
-    Raises:
-        Trouble: a line that cannot be done, or after which the page has met an error.
     """
     context = browser.new_context(viewport={"width": 1280, "height": 900}, reduced_motion="reduce")
     context.set_default_timeout(20_000)  # for what is done on a page at rest
@@ -158,11 +154,7 @@ def beside(route: Route, files: Mapping[str, str | bytes]) -> None:
 
 
 def settled(page: Page, line: str, wrong: Sequence[str]) -> list[list[Any]]:
-    """What is seen when nothing moves any more: timers have run, and what trains has ended.
-
-    Raises:
-        Trouble: something went wrong on the page by then, or it does not come to rest.
-    """
+    """What is seen when nothing moves any more: timers have run, and what trains has ended."""
     last, until = None, time.monotonic() + HANGS
     while time.monotonic() < until:
         if wrong:
@@ -201,18 +193,13 @@ def script_of(text: Sequence[str]) -> str:
 # What a script can say
 
 
-ROLES: tuple[Any, ...] = (
-    *("button", "link", "tab", "radio", "checkbox", "slider", "option", "gridcell", "img"),
-)
+ROLES: Any = "button", "link", "tab", "radio", "checkbox", "slider", "option", "gridcell", "img"
 
 
 def target(root: Locator, words: str) -> Locator:
-    """What is called so on the page, by its name, its label or its words.
+    """What is called so by its name, label or words, or a selector: `.cell 3` for the fourth.
 
-    Or by a selector, as in `.cell 3` for the fourth. It is brought into view.
-
-    Raises:
-        LookupError: there is no such thing.
+    It is brought into view.
     """
     if words[0] in ".#[":
         selector, _, nth = words.rpartition(" ") if words[-1].isdigit() else (words, "", "0")
@@ -231,7 +218,6 @@ def target(root: Locator, words: str) -> Locator:
 
 
 def drag(page: Page, root: Locator, words: str, by: str) -> None:
-    """Press on it, move so many pixels to the right and down, let go."""
     box = target(root, words).bounding_box()
     assert box
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
@@ -259,7 +245,6 @@ VERBS: dict[str, Callable[..., Any]] = {
 
 
 def do(page: Page, line: str) -> None:
-    """One line of a script."""
     for words, act in VERBS.items():
         if said := re.fullmatch(words, line, re.S):
             try:

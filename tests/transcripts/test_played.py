@@ -38,7 +38,6 @@ class Counter(anywidget.AnyWidget):
 
 
 def played(browser: Browser, old: str = "", new: str = "", script: str = SCRIPT) -> list[str]:
-    """The transcript of a counter in whose code something is changed."""
     assert old in COUNTER
 
     class Changed(Counter):
@@ -47,7 +46,7 @@ def played(browser: Browser, old: str = "", new: str = "", script: str = SCRIPT)
     return list(transcript(browser, [Changed()], script))
 
 
-def test_what_a_line_changes_is_told(browser: Browser) -> None:
+def test_what_a_line_changes_is_told(browser):
     assert played(browser) == [
         "> at first",
         "  + div.live-widget-view data-state=ready",
@@ -62,74 +61,54 @@ def test_what_a_line_changes_is_told(browser: Browser) -> None:
     ]
 
 
-def test_a_transcript_has_its_script() -> None:
+def test_a_transcript_has_its_script():
     lines = ["> at first", '  + p "> 0"', "> press More", "  nothing changes", "# it counts"]
     lines += ["  > press More", '    ~ p "# 1"', "> reload", "  nothing changes"]
     assert script_of(lines).split("\n") == ["press More", "# it counts", "press More", "", "reload"]
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "said"),
-    [
-        ("rgb(0, 114, 178)", "rgb(213, 94, 0)", "# it counts: > press More: was"),
-        ("of 3 letters", "of 3 words", "was + p"),
-        ('count") + 1); }', 'count") + 1); button.blur(); }', "gone: ~ button"),
-        ('model.on("change:count", show)', "show()", "gone: ~ p"),
-    ],
-)  # fmt: skip
-def test_a_change_of_a_widget_is_told_with_its_place(
-    browser: Browser, old: str, new: str, said: str
-) -> None:
+CHANGES = [
+    ("rgb(0, 114, 178)", "rgb(213, 94, 0)", "# it counts: > press More: was"),
+    ("of 3 letters", "of 3 words", "was + p"),
+    ('count") + 1); }', 'count") + 1); button.blur(); }', "gone: ~ button"),
+    ('model.on("change:count", show)', "show()", "gone: ~ p"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("old", "new", "said"), CHANGES)
+def test_a_change_of_a_widget_is_told_with_its_place(browser, old, new, said):
     found = [each.said for each in differences(played(browser), played(browser, old, new))]
     assert found
     assert said in found[0], found
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "script", "said"),
-    [
-        ('model.get("count") + 1', "nowhere.count", SCRIPT, "press More: nowhere is not defined"),
-        ("show();\n  el", "nowhere();\n  el", SCRIPT, "at first: .*nowhere is not defined"),
-        ("", "", "press Less", "press Less: nothing is called 'Less'; the buttons are: More"),
-        ("", "", "push More", "push More: no such line"),
-        (
-            "return () => model.off",
-            "const off = () => model.off",
-            "press More",
-            "once it has gone it still listens to 0 change:count",
-        ),
-        (
-            "show();\n  el",
-            'show();\n  document.addEventListener("visibilitychange", show);\n  el',
-            "",
-            "once it has gone it still listens to document visibilitychange",
-        ),
-        (
-            "  el.append(",
-            '  el.className = "attn-widget"; shown.id = button.id = "x"; el.append(',
-            "",
-            "at first: two things have the id x",
-        ),
-        (
-            "  el.append(",
-            """el.className = "attn-widget"; el.innerHTML = `<svg stroke-linecap="round">
-              <path vector-effect="non-scaling-stroke" d=""/>
-              <path vector-effect="non-scaling-stroke" d="M1 1L2 2M3 3L3 3"/></svg>`; el.append(""",
-            "",
-            "at first: a point is drawn that is a blot in WebKit: <path [^;]*3 3L3 3[^;]*$",
-        ),
-    ],
-)
-def test_what_no_widget_may_do_is_told_with_the_line(
-    browser: Browser, old: str, new: str, script: str, said: str
-) -> None:
+WIDGET = '  el.className = "attn-widget"; '
+BLOT = """<svg stroke-linecap="round"><path vector-effect="non-scaling-stroke" d=""/>
+  <path vector-effect="non-scaling-stroke" d="M1 1L2 2M3 3L3 3"/></svg>"""
+TROUBLES = [
+    ('model.get("count") + 1', "nowhere.count", SCRIPT, "press More: nowhere is not defined"),
+    ("show();\n  el", "nowhere();\n  el", SCRIPT, "at first: .*nowhere is not defined"),
+    ("", "", "press Less", "press Less: nothing is called 'Less'; the buttons are: More"),
+    ("", "", "push More", "push More: no such line"),
+    ("return () =>", "const off = () =>", "press More", "gone it still listens to 0 change:count"),
+    ("  el", '  document.addEventListener("visibilitychange", show);\n  el', "", "to document vis"),
+    (
+        "  el.append(",
+        f'{WIDGET}shown.id = button.id = "x"; el.append(',
+        "",
+        "two things have the id x",
+    ),
+    ("  el.append(", f"{WIDGET}el.innerHTML = `{BLOT}`; el.append(", "", "a blot .* 3L3 3[^;]*$"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "script", "said"), TROUBLES)
+def test_what_no_widget_may_do_is_told_with_the_line(browser, old, new, script, said):
     with pytest.raises(pytest.fail.Exception, match=said):
         played(browser, old, new, script)
 
 
-def test_the_page_of_a_script_is_there_for_whoever_works_on_it(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_the_page_of_a_script_is_there_for_whoever_works_on_it(capsys):
     main("cell", "")
     assert '<a href="/sorting">' in capsys.readouterr().out
     main("attention", "word")

@@ -1,10 +1,8 @@
 """What widgets show to somebody who uses them is what was read of it, line by line of a script.
 
-A lesson's `tests/scripts.py` has `PAGES`: by the name of a transcript, what stands on the page. So
-have `tests/cell` for code cells, answers and the workbench, `tests/widgets` for what all widgets
-share. What is done there, the transcript says, line by line; `WHOLE` has how those begin that are
-one line with all their parts.
-CONTRIBUTING says how they are held.
+`scripts.py` of a lesson's tests, of `tests/cell`, `tests/widgets` and so on has `PAGES`: by the
+name of a transcript, what stands on the page; `WHOLE` has how lines begin that are one with all
+their parts. CONTRIBUTING says how they are held.
 """
 
 import re
@@ -12,7 +10,6 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser
 
 from book.site.dependencies import evidence_stems
 
@@ -29,27 +26,22 @@ TRANSCRIPTS = [(folder, name) for folder, module in MODULES.items() for name in 
 
 
 def told(at: tuple[Path, str]) -> Path:
-    """The text that was read."""
     folder, name = at
     return folder / f"transcript_{name}.txt"
 
 
 def script(at: tuple[Path, str]) -> str:
-    """What is done; nothing yet, if a transcript is only begun."""
     file = told(at)
     return script_of(file.read_text("utf-8").splitlines()) if file.exists() else ""
 
 
 def named(at: tuple[Path, str]) -> str:
-    """What a script is called: by its lesson, or its folder of tests."""
     folder, name = at
     return f"{(folder.parent if folder.name == 'tests' else folder).name}-{name}"
 
 
 @pytest.mark.parametrize("at", TRANSCRIPTS, ids=named)
-def test_a_widget_does_what_was_read_of_it(
-    at: tuple[Path, str], browser: Browser, take: str | None
-) -> None:
+def test_a_widget_does_what_was_read_of_it(at, browser, take):
     module, name = MODULES[at[0]], at[1]
     whole = getattr(module, "WHOLE", {}).get(name, ())
     now = list(transcript(browser, module.PAGES[name](), script(at), whole))
@@ -66,7 +58,7 @@ FIRST_ALONE = (
 
 @pytest.mark.by_day(2)
 @pytest.mark.parametrize("stem", evidence_stems(ROOT))
-def test_a_second_of_its_kind_below_it_is_nothing_to_it(stem: str, browser: Browser) -> None:
+def test_a_second_of_its_kind_below_it_is_nothing_to_it(stem, browser):
     """What is typed changes what it changes where it is alone."""
     folder = ROOT / "book" / "lessons" / stem / "tests"
     at = next(at for at in TRANSCRIPTS if at[0] == folder and "\ntype " in script(at))

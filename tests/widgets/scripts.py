@@ -25,8 +25,6 @@ RATE, STEPS = 0.4, 40
 
 
 class Coin(nn.Module):
-    """How often heads comes up, as a logit."""
-
     def __init__(self, generator: Generator) -> None:
         super().__init__()
         self.side = nn.Parameter(torch.randn(1, generator=generator))
@@ -42,14 +40,11 @@ def loss(model: Any, heads: Tensor) -> Tensor:
 
 @cache
 def lesson() -> dict[str, Any]:
-    """What the page trains with."""
     step = training.step(Coin(Generator()), loss, torch.ones(1))
     return {"step": step.module, "draws": initial.draws(Coin)}
 
 
 class Coins(anywidget.AnyWidget):
-    """The panel, in a widget that can be shown alone."""
-
     _esm = bundle.javascript("coin", FOLDERS)
     _css = source.read("_theme.css", bundle.FOLDERS)
     place = "live-widget coin"
@@ -77,18 +72,11 @@ def listening() -> Picture:
             ax.set(xticks=[], yticks=[])
             ax.minorticks_off()
         kinds = {"fair": "a fair one", "bent": "a bent one"}
+        told = {"reads": {"it ends": None, "at step 10": 10.0}, "unit": " above it"}
+        told["recorded"] = {"fair": "The book’s: 0.02."}
         yours = (
             Yours(race, kinds, series="loss", guesses={"cost": (None, None)}),
-            Yours(
-                ends,
-                kinds,
-                "dots",
-                series="off",
-                guesses={"off": (None, 1.0)},
-                reads={"it ends": None, "at step 10": 10.0},
-                unit=" above it",
-                recorded={"fair": "The book’s: 0.02."},
-            ),
+            Yours(ends, kinds, "dots", series="off", guesses={"off": (None, 1.0)}, **told),
             Yours(left, kinds, "arrivals", guesses={"tosses": (None, 50.0)}),
         )
         return Picture(fig, "Coins", "Three views.", "Coins, drawn.", lesson="coins", yours=yours)
@@ -117,19 +105,15 @@ CAME += ORDER.came((("fair", "bent"), ("stolen",)))
 
 
 def guess() -> list[Any]:
-    """The fields, the figure that they are drawn in, and what came out."""
     asked = Guess("coins", (COST, OFF, TOSSES, WAY, ORDER))
     return [asked, listening(), asked.score(CAME), Coins()]
 
 
 def mine() -> list[Any]:
-    """A panel, and what is drawn and judged of its runs."""
     return [coins(), listening(), str(table(CLAIMS, lesson="coins").data)]
 
 
 class Opening(anywidget.AnyWidget):
-    """A widget with states that words open."""
-
     _esm = bundle.javascript("opening_told", FOLDERS)
     states = traitlets.List().tag(sync=True)
     late = traitlets.Int().tag(sync=True)  # milliseconds until it is there
@@ -167,14 +151,9 @@ EARLY = """<script>
   });
 </script>"""
 
-PAGES = {
-    "guess": guess,
-    "panel": mine,
+PAGES = {"guess": guess, "panel": mine, "mine": mine, "open": opening, "late": late} | {
     "kept": lambda: [coins()],
     "unable": lambda: [coins()],
     "lost": lambda: [coins(rate=1e30), listening()],
-    "mine": mine,
-    "open": opening,
-    "late": late,
     "alone": lambda: [Coins(), "<p>Between them.</p>", Coins()],
 }

@@ -39,50 +39,32 @@ class Kind(NamedTuple):
     def load(
         self, widget: Any, name: str = "one", seeds: int = SEEDS, change: Any = None, first: int = 0
     ) -> list[nn.Module]:
-        """Models of half precision, which are sent."""
-        models = [
-            self.model(self.config, Generator().manual_seed(first + i)).half().float()
-            for i in range(seeds)
-        ]
+        draws = [Generator().manual_seed(first + i) for i in range(seeds)]
+        models = [self.model(self.config, draw).half().float() for draw in draws]
         parameters, buffers = stack_module_state(models)
         given = (change or dict)(parameters | buffers)
         widget.load(name if self.named else "gated", given, self.config, *self.more)
         return models
 
 
+BRACKETS = dialectical.Config(context=13, width=11, head_dim=5, steps=2)
+SETTLING = replace(equilibrium.PUBLISHED, vocabulary=7, context=5, width=10, heads=2)
+VOLUME = triple_product.Config(score="volume", vocabulary=5, width=22, heads=3, head_dim=2)
+COPYING = Copying(vocabulary=5, length=13, periods=(3, 7))
+BOARD = trm.Config(vocabulary=7, cells=36, width=5, layers=1, multiple=3, norm="tokens")
 EACH = {
     "deep_qkv": Kind(ABCSorter, deep_qkv.Sorter, deep_qkv.Config(), (), "variant", 4, False),
-    "dialectical": Kind(
-        BracketGenerator,
-        dialectical.LanguageModel,
-        dialectical.Config(context=13, width=11, head_dim=5, steps=2),
-        bytes=4,
-    ),
-    "equilibrium": Kind(
-        EquilibriumExplorer,
-        equilibrium.LanguageModel,
-        replace(equilibrium.PUBLISHED, vocabulary=7, context=5, width=10, heads=2),
-        ("\n Tbeo,",),
-    ),
-    "triple_product": Kind(
-        TripleProductExplorer,
-        triple_product.AttentionOnly,
-        triple_product.Config(score="volume", vocabulary=5, width=22, heads=3, head_dim=2),
-        (Copying(vocabulary=5, length=13, periods=(3, 7)),),
-    ),
-    "trm": Kind(
-        SudokuExplorer,
-        trm.TRM,
-        trm.Config(vocabulary=7, cells=36, width=5, layers=1, multiple=3, norm="tokens"),
-        (Sudoku(),),
-    ),
+    "dialectical": Kind(BracketGenerator, dialectical.LanguageModel, BRACKETS, bytes=4),
+    "equilibrium": Kind(EquilibriumExplorer, equilibrium.LanguageModel, SETTLING, ("\n Tbeo,",)),
+    "triple_product": Kind(TripleProductExplorer, triple_product.AttentionOnly, VOLUME, (COPYING,)),
+    "trm": Kind(SudokuExplorer, trm.TRM, BOARD, (Sudoku(),)),
 }
 each = pytest.mark.parametrize("kind", EACH.values(), ids=EACH)
 
 
 @pytest.mark.in_short(2)
 @each
-def test_models_are_counted_and_sent_as_a_binary_buffer(kind: Kind) -> None:
+def test_models_are_counted_and_sent_as_a_binary_buffer(kind):
     widget = kind.widget()
     name, one = kind.widget.__name__, kind.one
     assert widget.runs == {} and repr(widget) == f"{name}: no model yet"
@@ -101,9 +83,7 @@ def test_models_are_counted_and_sent_as_a_binary_buffer(kind: Kind) -> None:
 
 
 @each
-def test_models_and_settings_arrive_exactly_and_loading_again_replaces_those_alone(
-    kind: Kind,
-) -> None:
+def test_models_and_settings_arrive_exactly_and_loading_again_replaces_those_alone(kind):
     """What was chosen stays. A copier's settings are fewer, and a sorter's are in its program."""
     widget = kind.widget()
     kind.load(widget, first=7)
@@ -120,7 +100,7 @@ def test_models_and_settings_arrive_exactly_and_loading_again_replaces_those_alo
 
 
 @each
-def test_a_bad_call_says_what_is_wrong_and_changes_nothing(kind: Kind) -> None:
+def test_a_bad_call_says_what_is_wrong_and_changes_nothing(kind):
     widget = kind.widget()
     for change, sentence in (
         (lambda numbers: numbers | {"b": torch.zeros(3)}, "of this config has no b"),
@@ -175,7 +155,7 @@ UNREADABLE: dict[str, list[tuple[str, Any, str]]] = {
 
 
 @each
-def test_what_cannot_be_shown_or_read_is_refused(kind: Kind) -> None:
+def test_what_cannot_be_shown_or_read_is_refused(kind):
     (name,) = (name for name, other in EACH.items() if other is kind)
     widget = kind.widget()
     kind.load(widget)

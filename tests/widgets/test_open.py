@@ -11,7 +11,6 @@ from ..exercises import CHAPTERS, ROOT
 
 
 def names(stem: str) -> set[str]:
-    """The states that links open, in the lesson and in sentences that its chapter computes."""
     chapter = ROOT / "book" / "lessons" / stem
     files = [ROOT / lesson_page(stem), *chapter.glob("*.py")]
     text = "".join(path.read_text("utf-8") for path in files)
@@ -23,7 +22,6 @@ def test_some_are_found() -> None:
 
 
 def known(stem: str) -> set[str]:
-    """The states of a widget: the names in what it gives `opens`, or in its list of presets."""
     module = bundle.javascript(stem)
     given = module.rpartition("opens(root, ")[2].partition(");\n  return")[0]
     if given.startswith("states,"):

@@ -1,12 +1,9 @@
 """A widget's module as the page gets it: made of several files, every name of which is known."""
 
-import re
-from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from attn_notes.programs import source
 from book.page import bundle
 
 FILES = [path for folder in bundle.FOLDERS[:-1] for path in folder.glob("*.js")]
@@ -31,17 +28,6 @@ def test_what_one_file_calls_its_own_is_nothing_to_another(tmp_path: Path) -> No
     (tmp_path / "one.js").write_text("export const [other, another] = [1, 2];\n", "utf-8")
     with pytest.raises(ImportError, match=r"two.js imports {'one'}, which one.js does not export"):
         bundle.javascript("two", [tmp_path])
-
-
-def test_what_is_in_several_files_is_used_and_a_file_is_short_enough_to_read() -> None:
-    """Each name of the shared files and of a widget's parts, by another line of some module."""
-    paths = [*FILES, *source.HERE.glob("*.js")]
-    texts = {path.name: path.read_text("utf-8") for path in paths}
-    assert not [name for name, text in texts.items() if len(text.splitlines()) > 530]
-    shared = "".join(text for name, text in texts.items() if name.removesuffix(".js") not in STEMS)
-    names = re.findall(r"^(?:export )?(?:const|function|class) (\w+)", shared, re.M)
-    written = Counter(re.findall(r"\w+", "".join(texts.values())))
-    assert len(names) > 20 and not [name for name in names if written[name] < 2]
 
 
 def test_two_files_of_one_name_are_told_of(tmp_path: Path) -> None:

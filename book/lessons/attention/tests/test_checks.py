@@ -16,20 +16,19 @@ def in_place(scores):
     return scores
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
-        in_place,
-        lambda scores: scores - 1e9 * torch.ones_like(scores).triu(1),
-        lambda s: in_place(s.double()),
-    ],
-)
+MASKS = [
+    in_place,
+    lambda scores: scores - 1e9 * torch.ones_like(scores).triu(1),
+    lambda s: in_place(s.double()),
+]
+
+
+@pytest.mark.parametrize("answer", MASKS)
 def test_other_masks_pass(answer) -> None:
     assert checks.masked(answer).passed
 
 
 def test_eleven_of_81_disagree_and_each_counts_but_the_one_in_the_text() -> None:
-    """By the model of the pictures."""
     model, texts = evidence.model("mask"), measure.texts()
     shares = model.whole(texts).attention[:, 0, 3:]
     read = [sorting.decode(row) for row in texts.gather(1, shares.argmax(-1)).tolist()]

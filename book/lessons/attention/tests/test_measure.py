@@ -54,7 +54,6 @@ def test_one_that_reads_right_writes_right() -> None:
 
 
 def test_one_that_always_writes_b_is_right_once() -> None:
-    """And a push at it is in vain."""
     model = MadeUp(smallest_left, writes=sorting.VOCABULARY.index("b"))
     assert measure.right(model, MASK) == 1
     assert (measure.written(model, MASK) == 2).all()
@@ -70,6 +69,8 @@ def test_who_reads_its_own_place_finds_the_letter_that_it_has_just_written() -> 
     assert measure.found(model).tolist() == [0, *same]
     assert_close(measure.seeking(model, MASK), torch.full((2,), sum(same) / 81))
     assert measure.peeked(model).tolist() == [0, 0]
+    ahead = MadeUp(lambda x: (torch.arange(x.shape[1]) + 1).clamp(max=5).expand_as(x))
+    assert measure.peeked(ahead).tolist() == [1, 0]
 
 
 def test_without_a_part_is_what_its_sum_in_the_stream_leaves() -> None:
@@ -85,14 +86,8 @@ def test_without_a_part_is_what_its_sum_in_the_stream_leaves() -> None:
         assert_close(found, SHOWN.norm(end) @ SHOWN.token.weight.T, atol=1e-4, rtol=0)
 
 
-def test_who_reads_the_next_cell_has_peeked() -> None:
-    model = MadeUp(lambda x: (torch.arange(x.shape[1]) + 1).clamp(max=5).expand_as(x))
-    assert measure.peeked(model).tolist() == [1, 0]
-
-
 @pytest.mark.parametrize("mask", recipe.MASKS)
 def test_what_it_writes_is_what_its_logits_say_letter_by_letter(mask: str) -> None:
-    """One word at a time, from the prompt; no cell that is not written yet is read."""
     model, may_read = evidence.model(mask), recipe.MASKS[mask]
     for i, written in enumerate(measure.written(model, may_read).tolist()):
         x = measure.texts()[i, :4].tolist()

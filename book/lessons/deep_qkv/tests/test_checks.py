@@ -42,21 +42,21 @@ def test_other_right_answers_pass() -> None:
     assert checks.future_leak(without_the_future).passed
 
 
-@pytest.mark.parametrize(
-    ("changed", "symptom"),
-    [
-        ({}, "What part of the loss"),  # what nobody can know, as good as it gets
-        ({"even": 2.0}, "The loss is on the right part"),
-        ({"steps": 600}, "0 of 16 seeds sort all 27 inputs; the worst sorts"),
-        ({"steps": 601}, "you took 601 steps; 600 are allowed"),
-        ({"made": 601}, "you took 601 steps"),  # whatever the run says
-        ({"history": {}}, "pass probe=sorting.probe"),
-        ({"first": 27}, "they sort before the first step"),
-        ({"seeds": 3}, "train 16 seeds, not 3"),
-        ({"apart": 0.0}, "start alike"),
-        ({"variant": "gated"}, "should be plain"),
-    ],
-)
+LEFT_TO_TRY = [
+    ({}, "What part of the loss"),  # what nobody can know, as good as it gets
+    ({"even": 2.0}, "The loss is on the right part"),
+    ({"steps": 600}, "0 of 16 seeds sort all 27 inputs; the worst sorts"),
+    ({"steps": 601}, "you took 601 steps; 600 are allowed"),
+    ({"made": 601}, "you took 601 steps"),  # whatever the run says
+    ({"history": {}}, "pass probe=sorting.probe"),
+    ({"first": 27}, "they sort before the first step"),
+    ({"seeds": 3}, "train 16 seeds, not 3"),
+    ({"apart": 0.0}, "start alike"),
+    ({"variant": "gated"}, "should be plain"),
+]
+
+
+@pytest.mark.parametrize(("changed", "symptom"), LEFT_TO_TRY)
 def test_rescue_tells_what_is_left_to_try(changed: dict[str, Any], symptom: str) -> None:
     given = {"variant": "plain", "seeds": 16, "steps": 2, "even": 1.0, "apart": 1.0, "first": 0}
     given |= changed

@@ -83,11 +83,9 @@ def test_who_is_sooner_is_what_a_guess_is_held_to() -> None:
     """Two at the same steps share their ranks; where most never do, more that do are sooner."""
     some = torch.where(torch.arange(40) < 19, 900.0, math.inf)
     made = crowds(**{"plain, knowable": some, "plain": NEVER.repeat(4)})
-    parts = {part.name: part.came for part in evidence.predicted(made)}
-    assert [parts[name] for name in evidence.ASKED.values()] == [4, 1.5, 1.5, 3]
-    barely = crowds(plain=EARLY + 35)
-    parts = {part.name: part.came for part in evidence.predicted(barely)}
-    assert [parts[name] for name in evidence.ASKED.values()] == [4, 2, 2, 2]
+    for live, came in ((made, [4, 1.5, 1.5, 3]), (crowds(plain=EARLY + 35), [4, 2, 2, 2])):
+        parts = {part.name: part.came for part in evidence.predicted(live)}
+        assert [parts[name] for name in evidence.ASKED.values()] == came
 
 
 def test_where_fewer_than_half_converge_it_says_never() -> None:

@@ -45,7 +45,6 @@ def test_projection_sums_are_the_sums_of_what_attention_gets() -> None:
 
 
 def test_attention_by_hand() -> None:
-    """On the letter being written, on each letter over the words that hold it, on each place."""
     model, written, letter = sorter(), torch.zeros(2, 3), torch.zeros(2, 3, 3)
     place, rows = torch.zeros(2, 3, 3), sorting.all_sequences()
     for row in rows:

@@ -25,13 +25,16 @@ def gradients(model: Sorter, tokens: torch.Tensor) -> torch.Tensor:
     return torch.stack(rows)
 
 
-def test_the_products_are_those_of_six_backward_passes() -> None:
+def test_products_and_the_noise_of_one_input_are_those_of_six_backward_passes() -> None:
     model = Sorter(Config("plain"), Generator().manual_seed(3))
     found = pull.pulls(model, {name: p.detach() for name, p in model.named_parameters()})
     by_hand = gradients(model, sorting.all_sequences())
     assert_close(found.products, by_hand @ by_hand.T)
     two, four = by_hand[2:4].sum(0), by_hand[[0, 1, 4, 5]].sum(0)
     assert_close(pull.cosine(found.products, (2, 3)), F.cosine_similarity(two, four, dim=0))
+    six = torch.stack([gradients(model, row[None]) for row in sorting.all_sequences()])
+    for noise, part in zip(found.noise, (six[:, :2].sum(1), six[:, 2:].sum(1)), strict=True):
+        assert_close(noise, (part - part.mean(0)).square().sum(1).mean().sqrt())
 
 
 def test_half_of_the_products_is_all() -> None:
@@ -39,15 +42,6 @@ def test_half_of_the_products_is_all() -> None:
     products = torch.einsum("brx,bry->bxy", rows, rows)
     assert pull.half(products).shape == (2, 21)
     assert_close(pull.whole(pull.half(products)), products)
-
-
-def test_the_noise_of_one_input() -> None:
-    """The noise is the root of the mean square over the 27 inputs, here taken one by one."""
-    model = Sorter(Config("plain"), Generator().manual_seed(3))
-    found = pull.pulls(model, {name: p.detach() for name, p in model.named_parameters()})
-    six = torch.stack([gradients(model, row[None]) for row in sorting.all_sequences()])
-    for noise, part in zip(found.noise, (six[:, :2].sum(1), six[:, 2:].sum(1)), strict=True):
-        assert_close(noise, (part - part.mean(0)).square().sum(1).mean().sqrt())
 
 
 def test_who_is_helped_and_who_is_hurt() -> None:

@@ -1,16 +1,12 @@
 """Models of brackets that are small, far from their start, or want one thing only."""
 
-from typing import Any
-
 import torch
 from torch import Generator
 
 from attn_notes.models.dialectical import Config, LanguageModel
 from attn_notes.tasks.brackets import VOCABULARY
 
-SMALL: dict[str, Any] = dict(
-    context=31, width=11, head_dim=5, steps=4, min_steps=2, tension_tau=0.3
-)
+SMALL = dict(context=31, width=11, head_dim=5, steps=4, min_steps=2, tension_tau=0.3)
 
 
 def far_from_start(config: Config, seed: int) -> LanguageModel:

@@ -28,7 +28,6 @@ def seeded(bound: int) -> int:
 
 
 def unseeded() -> Callable[[int], int]:
-    """Draws from a generator of its own, which nobody seeds."""
     own = np.random.default_rng()
     return lambda bound: int(own.integers(bound))
 
@@ -66,9 +65,8 @@ def test_a_detector_that_draws_too_little_never_earns_all(pairs: Callable) -> No
 @pytest.mark.parametrize("draw", [seeded, unseeded()], ids=["seeded", "unseeded"])
 def test_a_detector_that_draws_enough_earns_all(draw: Callable[[int], int]) -> None:
     """The rarest leak is found by one try of 21: 600 miss it once in 5 · 10¹²."""
-    outcome = checks.reads_ahead(
-        lambda model: tries(model, [(1 + draw(3), draw(7)) for _ in range(600)])
-    )
+    pairs = lambda: [(1 + draw(3), draw(7)) for _ in range(600)]  # noqa: E731
+    outcome = checks.reads_ahead(lambda model: tries(model, pairs()))
     assert outcome.passed and ("draws at random" in outcome.message) == (draw is seeded)
 
 
@@ -95,7 +93,6 @@ def test_the_floor_by_hand_is_that_of_the_task(p: float) -> None:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_the_detector_of_the_exercise_is_that_of_the_lesson(seed: int) -> None:
-    """For models that read nothing but their own place, all, and one place in one of 40 strings."""
     draw = torch.Generator().manual_seed(seed)
     table = torch.randn(7**4, 4, 7, generator=draw) * (torch.rand(7**4, 1, 1, generator=draw) < 0.1)
     places = 7 ** torch.arange(3, -1, -1)
@@ -104,7 +101,6 @@ def test_the_detector_of_the_exercise_is_that_of_the_lesson(seed: int) -> None:
 
 
 def test_the_most_that_can_be_hidden_is_what_the_chapter_says() -> None:
-    """All 399 beginnings but "(a)", whose every continuation is compared; one more is caught."""
     assert checks.beginnings() == 7 + 49 + 343
     outcome = checks.hidden(as_hidden_as_can_be)
     assert "after 398 of 399 beginnings" in outcome.message
@@ -121,16 +117,16 @@ def detects(model):
     return torch.tensor(future_leak(model, torch.zeros(1, 6, dtype=torch.long), 7) > 0)
 
 
-@pytest.mark.parametrize(
-    ("check", "answer"),
-    [
-        (checks.floor, lambda p: torch.tensor(Brackets(1, filler=p).floor)),
-        (checks.mask, lambda s, k: right_mask(s, k).double()),
-        (checks.mask, lambda s, k: right_mask(s, torch.ones_like(k)).masked_fill(~k, -1e9)),
-        (checks.reads_ahead, detects),
-        (checks.hidden, as_hidden_as_can_be),
-        (checks.allowed, may),
-    ],
-)
+RIGHT = [
+    (checks.floor, lambda p: torch.tensor(Brackets(1, filler=p).floor)),
+    (checks.mask, lambda s, k: right_mask(s, k).double()),
+    (checks.mask, lambda s, k: right_mask(s, torch.ones_like(k)).masked_fill(~k, -1e9)),
+    (checks.reads_ahead, detects),
+    (checks.hidden, as_hidden_as_can_be),
+    (checks.allowed, may),
+]
+
+
+@pytest.mark.parametrize(("check", "answer"), RIGHT)
 def test_another_right_answer_passes(check: Callable, answer: Callable) -> None:
     assert check(answer).passed

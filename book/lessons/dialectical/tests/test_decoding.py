@@ -32,8 +32,6 @@ SPECIAL = (math.nan, math.inf, -math.inf, 0.0, 1e38, -1e38)
 
 
 def troubled(seed: int, scale: float, special: float, flat: bool) -> decoding.Model:
-    """Logits at random from all tokens so far, some replaced by what no logit should be."""
-
     def model(x: Tensor) -> Tensor:
         shape = (x.shape[1], V)
         generator = Generator().manual_seed(hash((seed, *x.flatten().tolist())) % 2**63)
@@ -87,10 +85,7 @@ def check(written: decoding.Written, prompt: str, budget: int, stop: bool = True
     st.none() | st.integers(0, 10**6),
     st.booleans(),
 )
-def test_whatever_the_model_the_text_is_legal(
-    prompt: str, spare: int, how: tuple, temperature: float, draw: int | None, stop: bool
-) -> None:
-    """Ten models for each request."""
+def test_whatever_the_model_the_text_is_legal(prompt, spare, how, temperature, draw, stop):
     budget = prompt.count("(") - prompt.count(")") + spare
     for i in range(10):
         generator = None if draw is None else Generator().manual_seed(draw + i)
@@ -101,7 +96,7 @@ def test_whatever_the_model_the_text_is_legal(
 
 @pytest.mark.parametrize("favourite", VOCABULARY)
 @pytest.mark.parametrize("budget", range(3, 9))
-def test_a_model_that_wants_one_thing_only(favourite: str, budget: int) -> None:
+def test_a_model_that_wants_one_thing_only(favourite, budget):
     written = generate(constant({favourite: 1e4}), "((a(", budget)
     check(written, "((a(", budget)
     expected = {
@@ -112,7 +107,7 @@ def test_a_model_that_wants_one_thing_only(favourite: str, budget: int) -> None:
     assert written.text.removeprefix("((a(").startswith(expected)
 
 
-def test_the_grammar_allows_what_can_still_be_closed_and_nothing_else() -> None:
+def test_the_grammar_allows_what_can_still_be_closed_and_nothing_else():
     """Against all texts: a token is allowed if some legal text begins so and ends in time."""
     for depth, remaining in itertools.product(range(5), range(7)):
         if depth > remaining:
@@ -133,7 +128,7 @@ def test_the_grammar_allows_what_can_still_be_closed_and_nothing_else() -> None:
         assert allowed == expected
 
 
-def test_the_mask_leaves_the_proportions_of_what_it_allows() -> None:
+def test_the_mask_leaves_the_proportions_of_what_it_allows():
     logits = {"(": 1.0, ")": 0.5, "a": -1.0, " ": 2.0, "_": 3.0}
     step = generate(constant(logits), "(", 9, temperature=2.0).steps[0]
     wanted = torch.tensor([logits.get(c, 0.0) / 2 for c in VOCABULARY], dtype=torch.float64)
@@ -143,7 +138,7 @@ def test_the_mask_leaves_the_proportions_of_what_it_allows() -> None:
 
 
 @pytest.mark.slow
-def test_choices_are_drawn_with_their_probabilities_and_from_the_generator() -> None:
+def test_choices_are_drawn_with_their_probabilities_and_from_the_generator():
     model = constant({"(": 1.0, "a": 2.0, " ": 0.5}, -1.0)
     generator, n = Generator().manual_seed(3), 2000
     first = [generate(model, "(", 2, generator=generator).steps[0] for _ in range(n)]
@@ -152,21 +147,19 @@ def test_choices_are_drawn_with_their_probabilities_and_from_the_generator() -> 
         p = first[0].allowed[i].item()
         count = sum(step.character == c for step in first)
         assert abs(count - n * p) <= 5 * math.sqrt(n * p * (1 - p))
-    one, again, other = (
-        generate(model, "((", 20, generator=Generator().manual_seed(s)).text for s in (1, 1, 2)
-    )
+    seeds = (Generator().manual_seed(s) for s in (1, 1, 2))
+    one, again, other = (generate(model, "((", 20, generator=draw).text for draw in seeds)
     assert one == again != other
 
 
-def test_cold_sampling_is_greedy() -> None:
+def test_cold_sampling_is_greedy():
     model = troubled(5, 1.0, 0.0, True)
     for seed in range(20):
         cold = generate(model, "(((", 11, temperature=1e-6, generator=Generator().manual_seed(seed))
         assert cold.text == generate(model, "(((", 11).text
 
 
-def test_what_is_no_number_is_the_least_and_a_ban_leaves_a_choice(generator: Generator) -> None:
-    """However loud what is banned, and however cold."""
+def test_what_is_no_number_is_the_least_and_a_ban_leaves_a_choice(generator):
     model = constant({"a": -50.0}, other=math.nan)
     assert generate(model, "(", 5, generator=generator).text == "(aaaa)"
     nothing = generate(constant({}, other=math.nan), "(", 5).steps[0]
@@ -177,7 +170,7 @@ def test_what_is_no_number_is_the_least_and_a_ban_leaves_a_choice(generator: Gen
         assert step.character == ")" and step.removed == 1
 
 
-def test_the_end_is_a_space_outside_of_brackets_and_no_part_of_the_text() -> None:
+def test_the_end_is_a_space_outside_of_brackets_and_no_part_of_the_text():
     spaces = constant({" ": 9.0})
     written = generate(spaces, "()", 5)
     assert written.text == "()" and written.ended and len(written.steps) == 1
@@ -187,8 +180,7 @@ def test_the_end_is_a_space_outside_of_brackets_and_no_part_of_the_text() -> Non
     assert generate(spaces, "()", 3, stop_on_closed=False).text == "()   "
 
 
-def test_a_real_model_writes_what_its_logits_say(generator: Generator) -> None:
-    """Greedily, step by step, with the whole text read anew each time."""
+def test_a_real_model_writes_what_its_logits_say(generator):
     model = AttentionOnly(Config(vocabulary=V, layers=2, residual=True), generator)
     written = generate(model, "((", 15, context=17)
     check(written, "((", 15)
@@ -231,21 +223,18 @@ SOURCE = [
 
 
 @pytest.mark.parametrize(("write", "asked", "message"), REFUSED)
-def test_impossible_requests_are_refused(write: Callable, asked: dict, message: str) -> None:
+def test_impossible_requests_are_refused(write, asked, message):
     with pytest.raises(ValueError, match=message):
         write(**{"model": constant({}), "prompt": "(", "budget": 9} | asked)
 
 
 @pytest.mark.parametrize(("model", "prompt", "budget", "text", "wrong"), SOURCE)
-def test_what_the_sources_decoder_does_wrong(
-    model: decoding.Model, prompt: str, budget: int, text: str, wrong: tuple[str, ...]
-) -> None:
-    """Each on a model made for it."""
+def test_what_the_sources_decoder_does_wrong(model, prompt, budget, text, wrong):
     assert as_published(model, prompt, budget) == text
     assert faults(text, prompt, budget) == wrong
 
 
-def test_the_sources_decoder_leaves_logits_alone() -> None:
+def test_the_sources_decoder_leaves_logits_alone():
     logits = torch.arange(7.0, dtype=torch.float64)[None]
     as_published(lambda _: logits, "(", 2)
     assert logits.equal(torch.arange(7.0, dtype=torch.float64)[None])
@@ -253,7 +242,7 @@ def test_the_sources_decoder_leaves_logits_alone() -> None:
 
 @given(st.text(alphabet=VOCABULARY, max_size=9), st.integers(0, 9), st.integers(0, 9))
 @example("(()", 1, 0)
-def test_faults_are_what_their_names_say(text: str, kept: int, budget: int) -> None:
+def test_faults_are_what_their_names_say(text, kept, budget):
     prompt = text[:kept]
     assume(prompt)
     opened = depths(text)

@@ -1,8 +1,5 @@
 """What the records do not reach: verdicts and titles that turn, a tie, and what no page prints."""
 
-import inspect
-import re
-from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import replace
 from math import nan
@@ -18,7 +15,6 @@ from attn_notes.training.ensemble import Run
 from book.lessons.dialectical import claims, evidence, figures, recipe, tables
 from book.lessons.dialectical.evidence import Live, Recorded
 from book.lessons.dialectical.widget import BracketGenerator
-from tests.pages.said import COUNT
 from tests.tables import rows
 
 EIGHT = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8]
@@ -58,34 +54,29 @@ RUNS = [
 
 
 @pytest.mark.parametrize(("finding", "values", "verdict"), FINDINGS)
-def test_a_finding_follows_its_numbers(finding: Callable, values: list, verdict: Any) -> None:
+def test_a_finding_follows_its_numbers(finding, values, verdict):
     assert finding(torch.tensor(values)).verdict is verdict
 
 
 def live(published: float = -0.2, mended: float = 0.02) -> Live:
-    """A reader's runs: where one of three seeds ends."""
-    numbers = {
-        "as published": [published, published, published - 0.1],
-        "mask mended": [0.02, mended, 0.01],
-    }
-    ends = {kind: torch.tensor(found) for kind, found in numbers.items()}
+    numbers = ([published, published, published - 0.1], [0.02, mended, 0.01])
+    ends = dict(zip(("as published", "mask mended"), map(torch.tensor, numbers), strict=True))
     curves = {kind: torch.stack([torch.full((3,), 0.7), end]) for kind, end in ends.items()}
     return Live(torch.tensor([0, 50]), curves)
 
 
 @pytest.mark.parametrize(("run", "title"), RUNS)
-def test_a_title_follows_the_readers_own_runs(run: dict, title: str) -> None:
+def test_a_title_follows_the_readers_own_runs(run, title):
     assert figures.falling(live(**run)).title.startswith(title)
     assert not claims.falls_below(torch.tensor([nan, -0.1]))
 
 
-def test_a_title_says_what_is_drawn() -> None:
+def test_a_title_says_what_is_drawn():
     alike = figures.removals({"trained": [0.5, 0.4], "untrained": [0.5, 0.6]}, "((")
     assert "takes about as much from either model" in alike.title
 
 
 def changed(where: str, *path: Any, to: Any) -> Recorded:
-    """The records with something else in one place of one of them."""
     found = evidence.recorded()
     record = at = deepcopy(getattr(found, where))
     for key in ("runs", *path[:-1]):
@@ -104,7 +95,7 @@ def moved(after: Recorded) -> list[str]:
     ("kind", "name"),
     [("published", "As published"), ("published, masked", "Mask mended"), ("corrected", "Corr")],
 )
-def test_what_is_said_of_a_model_is_read_off_that_model(kind: str, name: str) -> None:
+def test_what_is_said_of_a_model_is_read_off_that_model(kind, name):
     for what, said in (("leak", "a prediction depends"), ("streams apart", "“Opposed streams”")):
         (text,) = moved(made := changed("inside", kind, "members", 3, what, to=99.0))
         assert text.startswith(name) and said in text
@@ -115,7 +106,7 @@ def test_what_is_said_of_a_model_is_read_off_that_model(kind: str, name: str) ->
 @pytest.mark.parametrize(
     ("paid", "answer"), [(4.0, "much more"), (1.9, "about 1.95"), (1.31, "about 1.3,")]
 )
-def test_a_guess_is_scored_by_what_the_record_has(paid: float, answer: str) -> None:
+def test_a_guess_is_scored_by_what_the_record_has(paid, answer):
     members = [{"loss on prefixes": paid}] * recipe.RECORDED.seeds
     (part,) = evidence.predicted(changed("inside", "published", "members", to=members))
     (words,) = (w for w, value in evidence.ALONE.options.items() if value == part.came)
@@ -124,14 +115,12 @@ def test_a_guess_is_scored_by_what_the_record_has(paid: float, answer: str) -> N
 
 @pytest.mark.parametrize("kind", ["published", "corrected"])
 @pytest.mark.parametrize(("logits", "decoder", "fault", "told"), PROMISES)
-def test_one_wrong_text_turns_one_promise(
-    kind: str, logits: str, decoder: str, fault: str, told: list[str]
-) -> None:
+def test_one_wrong_text_turns_one_promise(kind, logits, decoder, fault, told):
     texts = moved(changed("inside", kind, "written", 1, logits, "40", decoder, fault, to=99))
     assert [text[: len(said)] for text, said in zip(texts, told, strict=True)] == told
 
 
-def test_kinds_that_end_alike_cannot_be_told_apart() -> None:
+def test_kinds_that_end_alike_cannot_be_told_apart():
     runs = evidence.recorded().parts["runs"]
     made = changed("parts", "one step", "members", to=runs["corrected"]["members"])
     tie = claims.about_parts(made)["corrected", "one step"].findings["recorded"]
@@ -140,9 +129,7 @@ def test_kinds_that_end_alike_cannot_be_told_apart() -> None:
     assert row[2] == "0.0" and row[4] == "p = 1"
 
 
-def test_a_widget_gets_the_first_seed_and_trains_as_the_recipe_says(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_widget_gets_the_first_seed_and_trains_as_the_recipe_says(monkeypatch):
     load, teach = Mock(), Mock()
     monkeypatch.setattr(BracketGenerator, "load", load)
     monkeypatch.setattr(BracketGenerator, "teach", teach)
@@ -157,10 +144,3 @@ def test_a_widget_gets_the_first_seed_and_trains_as_the_recipe_says(
     asked = {key: getattr(recipe.IN_PAGE, key) for key in ("steps", "batch", "warmup")}
     asked |= {"rate": recipe.IN_PAGE.lr, "near": recipe.NEAR_IN_PAGE}
     assert teach.mock_calls == [call(*each, recipe.TASK, **asked) for each in kinds.items()]
-
-
-def test_no_sentence_in_a_module_has_a_setting_in_words() -> None:
-    """A number of seeds or strings is computed there."""
-    words = rf"\b(?:{'|'.join(COUNT[3:])}|\d[\d,]*) (?:recorded )?(?:seeds|strings)\b"
-    for room in (claims, figures, tables):
-        assert not re.findall(rf"{words}|{recipe.NEAR} nats", inspect.getsource(room))

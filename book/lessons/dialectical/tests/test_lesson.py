@@ -20,7 +20,6 @@ CELLS = exercises.cells(exercises.ROOT / lesson_page("dialectical"))
 
 
 def run(*cells: str) -> dict[str, Any]:
-    """The names that cells leave; of the setup they need only these."""
     scope = {"math": math, "torch": torch, "nn": nn, "F": F}
     for cell in cells:
         exec(CELLS[cell], scope)

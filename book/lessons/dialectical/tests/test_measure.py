@@ -20,12 +20,12 @@ SMALL = Config(width=11, head_dim=5, steps=3, context=13)
 
 
 @pytest.fixture
-def batch() -> brackets.Batch:
+def batch():
     return brackets.trim(TASK.sample(31, Generator().manual_seed(3)))
 
 
 @pytest.fixture
-def model() -> LanguageModel:
+def model():
     """Its states move a good deal, so that steps and tensions differ from token to token."""
     generator = Generator().manual_seed(5)
     model = LanguageModel(SMALL, generator)
@@ -35,8 +35,7 @@ def model() -> LanguageModel:
     return model
 
 
-def test_excess_is_put_where_it_belongs(batch: brackets.Batch) -> None:
-    """A model that is right but for a known price where two brackets are open."""
+def test_excess_is_put_where_it_belongs(batch):
     x, y = batch
     depths, real = brackets.depth(x), x != PAD
 
@@ -56,7 +55,6 @@ def test_excess_is_put_where_it_belongs(batch: brackets.Batch) -> None:
 
 
 def observed() -> Observed:
-    """Two strings of three tokens, the last of the second PAD, and three steps."""
     tension = torch.tensor([[[0.1, 0.2, 0.3], [0.4, 0.5, 0.6], [0.7, 0.8, 0.9]]] * 2)
     active = [[[1, 1, 1], [0, 1, 1], [0, 0, 1]], [[1, 1, 0], [1, 0, 0], [0, 0, 0]]]
     moved = [[[0, 1, 1], [0, 0, 1], [0, 0, 0]], [[1, 0, 1], [0, 0, 1], [0, 0, 1]]]  # the PAD too
@@ -64,7 +62,7 @@ def observed() -> Observed:
     return Observed(torch.zeros(2, 3, 2, 3, 3), tension, *steps)
 
 
-def test_steps_moves_and_tension_are_means_over_what_moves() -> None:
+def test_steps_moves_and_tension_are_means_over_what_moves():
     """By hand. Moves are the steps that a token keeps; the first tokens save 2 + 1 of 6 steps."""
     assert observed().moves.tolist() == [[0, 1, 2], [1, 0, 0]]
     assert measure.mean_moves(observed()) == pytest.approx(4 / 5)
@@ -74,8 +72,7 @@ def test_steps_moves_and_tension_are_means_over_what_moves() -> None:
     assert measure.share_saved_by_first(observed()) == pytest.approx(3 / 6)
 
 
-def test_of_nothing_there_is_no_number() -> None:
-    """Nothing saved, all halted, all padding, nothing that varies."""
+def test_of_nothing_there_is_no_number():
     every = torch.ones(2, 3, 3).bool()
     still, empty = replace(observed(), active=every), replace(observed(), active=~every)
     values = [measure.share_saved_by_first(still), *measure.tension_by_step(empty).tolist()]
@@ -84,7 +81,7 @@ def test_of_nothing_there_is_no_number() -> None:
     assert all(map(isnan, values))
 
 
-def test_correlation_is_pearsons() -> None:
+def test_correlation_is_pearsons():
     """By hand: deviations −1, 0, 1 and 1, −2, 1 share nothing."""
     a = torch.tensor([1.0, 2.0, 3.0])
     for b, shared in ((3 * a - 1, 1), (-a, -1), (torch.tensor([4.0, 1.0, 4.0]), 0)):
@@ -92,9 +89,7 @@ def test_correlation_is_pearsons() -> None:
 
 
 @pytest.mark.slow
-def test_tension_and_entropy_belong_to_the_same_tokens(
-    model: LanguageModel, batch: brackets.Batch
-) -> None:
+def test_tension_and_entropy_belong_to_the_same_tokens(model, batch):
     x, _ = batch
     tension, entropy = measure.tension_and_entropy(model, TASK, x)
     places = (x != PAD).nonzero().tolist()
@@ -105,9 +100,7 @@ def test_tension_and_entropy_belong_to_the_same_tokens(
         assert_close(tension[k], (positive - negative).abs().sum() / 2, atol=1e-5, rtol=1e-5)
 
 
-def test_halting_is_swept_and_compared_with_equal_depth(
-    model: LanguageModel, batch: brackets.Batch
-) -> None:
+def test_halting_is_swept_and_compared_with_equal_depth(model, batch):
     found = measure.halting_tradeoff(model, TASK, batch, (0.0, 0.3, 1.1))
     never, sometimes, always = found["tension"]
     assert (never.at, sometimes.at, always.at) == (0.0, 0.3, 1.1)
@@ -126,7 +119,7 @@ def test_halting_is_swept_and_compared_with_equal_depth(
         assert found["depth"][steps].excess == pytest.approx(loss, abs=1e-6)
 
 
-def test_a_threshold_is_weighed_against_equal_moves_or_steps() -> None:
+def test_a_threshold_is_weighed_against_equal_moves_or_steps():
     depth = [(n, n, n, loss) for n, loss in enumerate((1.0, 0.8, 0.4, 0.2))]
     tension = [(0.1, 3.0, 3.0, 0.7), (0.2, 1.25, 0.5, 0.9), (0.4, 2.5, 1.5, 0.0)]
     found = {
@@ -138,7 +131,7 @@ def test_a_threshold_is_weighed_against_equal_moves_or_steps() -> None:
         assert measure.against_depth(found, tau, "steps") == pytest.approx(steps)
 
 
-def test_a_model_that_remembers_is_asked_once() -> None:
+def test_a_model_that_remembers_is_asked_once():
     asked: list[str] = []
 
     def counting(x: Tensor) -> Tensor:
@@ -152,8 +145,7 @@ def test_a_model_that_remembers_is_asked_once() -> None:
     assert (measure.lowered(counting)(torch.zeros(1, 2).long()) == -30).all()
 
 
-def test_faults_are_counted_for_each_decoder() -> None:
-    """What is open the one closes beyond the budget, the other within it."""
+def test_faults_are_counted_for_each_decoder():
     none = dict.fromkeys(("unbalanced", "contain PAD", "exceed the budget"), 0)
     for wants, budget, fillers in (("a", 12, 2), ("(", 7, 0), ("a", 9, 0)):
         only = 9.0 * F.one_hot(torch.tensor(VOCABULARY.index(wants)), V).float()
@@ -164,7 +156,7 @@ def test_faults_are_counted_for_each_decoder() -> None:
         assert found["grammar"] == none | filled
 
 
-def test_faults_are_counted_by_kind_and_the_longest_run_of_filler_is_found() -> None:
+def test_faults_are_counted_by_kind_and_the_longest_run_of_filler_is_found():
     kinds = ("leaves brackets open", "contains PAD", "goes below zero", "exceeds the budget")
     assert measure.count_faults({"(": "()", "((": "((_", "(a": "(a))a"}, 2) == Counter(kinds)
     assert measure.count_faults({"(": "(", "((": "(("}, 2) == {"leaves brackets open": 2}
@@ -174,7 +166,7 @@ def test_faults_are_counted_by_kind_and_the_longest_run_of_filler_is_found() -> 
 
 @pytest.mark.parametrize("steps", [1, 2, 5])
 @pytest.mark.parametrize("streams", [1, 2])
-def test_operations_are_counted_by_hand(steps: int, streams: int) -> None:
+def test_operations_are_counted_by_hand(steps, streams):
     e, d, t, n = 11, 5, 7, streams
     config = replace(SMALL, steps=steps, streams=streams)
     synthesis = (5 if n == 2 else 2) * d * d
@@ -184,7 +176,7 @@ def test_operations_are_counted_by_hand(steps: int, streams: int) -> None:
     assert measure.operations(config, t) == 2 * (steps * step + rest)
 
 
-def test_open_prompts_are_all_of_them() -> None:
+def test_open_prompts_are_all_of_them():
     """Counted another way: paths that never dip below 0, less those that end there (Catalan's).
 
     And the places of the a's after the first bracket.

@@ -65,7 +65,6 @@ def test_the_kinds_cost_what_the_whole_costs() -> None:
     "steps", [pytest.param(100, marks=pytest.mark.slow), pytest.param(300, marks=pytest.mark.long)]
 )
 def test_the_shortest_run_can_be_made_again(steps: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its first steps, and all of them."""
     setting = replace(recipe.SWEEP, lr=1e-2)
     whole = schedules.warmup_cosine(setting.steps, setting.warmup)
     monkeypatch.setattr(comparison, "warmup_cosine", lambda *_: whole)

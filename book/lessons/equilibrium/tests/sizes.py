@@ -10,7 +10,6 @@ SMALL = Config(vocabulary=7, context=5, width=10, heads=2, damping=1.0, relaxati
 
 
 def make(config: Config = SMALL, seed: int = 0) -> tuple[LanguageModel, Tensor]:
-    """A model in double precision, and three sequences as long as it takes."""
     generator = Generator().manual_seed(seed)
     model = LanguageModel(config, generator).double()
     return model, torch.randint(config.vocabulary, (3, config.context + 1), generator=generator)

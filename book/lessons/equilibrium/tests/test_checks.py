@@ -15,15 +15,15 @@ def settles(J, eps):
     return torch.linalg.eigvals(torch.eye(len(J)) + eps * J).abs().max() < 1
 
 
-@pytest.mark.parametrize(
-    ("check", "answer"),
-    [
-        (checks.credits, lambda J, g: [-g @ J.inverse(), -(J.inverse() @ g)]),
-        (checks.credits, lambda J, g: (solve(J.T.float(), -g.float()), solve(J, -g))),
-        (checks.settles, settles),
-        (checks.best_nudge, lambda c, r: torch.tensor(r / c / 2).pow(1 / 3)),
-    ],
-)
+RIGHT = [
+    (checks.credits, lambda J, g: [-g @ J.inverse(), -(J.inverse() @ g)]),
+    (checks.credits, lambda J, g: (solve(J.T.float(), -g.float()), solve(J, -g))),
+    (checks.settles, settles),
+    (checks.best_nudge, lambda c, r: torch.tensor(r / c / 2).pow(1 / 3)),
+]
+
+
+@pytest.mark.parametrize(("check", "answer"), RIGHT)
 def test_a_right_answer_passes_however_it_is_written(check, answer) -> None:
     outcome = check(answer)
     assert outcome.passed, outcome.message

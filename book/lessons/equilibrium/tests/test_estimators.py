@@ -12,18 +12,8 @@ from torch.testing import assert_close
 
 from attn_notes.models.equilibrium import LanguageModel, Relaxation
 from attn_notes.training.ensemble import train
-from book.lessons.equilibrium.estimators import (
-    AEP,
-    CORRECTIONS,
-    EXACT,
-    PUBLISHED,
-    Estimator,
-    Implicit,
-    Nudged,
-    bptt,
-    frozen,
-    loss,
-)
+from book.lessons.equilibrium import estimators as ways
+from book.lessons.equilibrium.estimators import Estimator, Implicit, Nudged, bptt, frozen, loss
 
 from .sizes import LONG, SMALL, make
 
@@ -36,7 +26,6 @@ FIRST_SEED_SOON = pytest.mark.parametrize(
 
 
 def gradient(model: nn.Module, sequences: Tensor, estimator: Estimator) -> Tensor:
-    """All of it in one row, the read-out's last."""
     found = torch.autograd.grad(loss(model, sequences, estimator), list(model.parameters()))
     return torch.cat([g.flatten() for g in found])
 
@@ -66,7 +55,7 @@ def by_hand(model: LanguageModel, sequences: Tensor, transposed: bool) -> Tensor
 
 
 @FIRST_SEED_SOON
-def test_the_exact_gradient_equals_finite_differences(seed: int) -> None:
+def test_the_exact_gradient_equals_finite_differences(seed):
     model, sequences = make(LEARNED, seed)
     exact = gradient(model, sequences, Implicit(LONG))
     generator = Generator().manual_seed(seed)
@@ -85,8 +74,7 @@ def test_the_exact_gradient_equals_finite_differences(seed: int) -> None:
 
 
 @FIRST_SEED_SOON
-def test_where_each_estimator_goes(seed: int) -> None:
-    """To the solution of its own linear equation, solved without any relaxation."""
+def test_where_each_estimator_goes(seed):
     model, sequences = make(LEARNED, seed)
     exact, naive = (by_hand(model, sequences, transposed) for transposed in (True, False))
     mixed = Relaxation(30, STEP, memory=5)
@@ -102,7 +90,7 @@ def test_where_each_estimator_goes(seed: int) -> None:
     assert off(naive, exact) > 0.1
 
 
-def test_a_rotation_in_the_plane() -> None:
+def test_a_rotation_in_the_plane():
     """F = θ − R z, C = b · z: at rest z = R⁻¹ θ, so dC/dθ = R⁻ᵀ b. Naive has R⁻¹ b."""
     cos, sin = math.cos(0.9), math.sin(0.9)
     r = torch.tensor([[cos, -sin], [sin, cos]], dtype=torch.float64)
@@ -110,10 +98,8 @@ def test_a_rotation_in_the_plane() -> None:
     b = torch.tensor([[1.0, 2.0]], dtype=torch.float64)
 
     def credited(estimator: Estimator) -> Tensor:
-        cost = estimator(
-            lambda z: theta - z @ r.T, lambda z: (b * z).sum(), torch.zeros_like(b), LONG
-        )
-        return torch.autograd.grad(cost, theta)[0]
+        force, start = lambda z: theta - z @ r.T, torch.zeros_like(b)
+        return torch.autograd.grad(estimator(force, lambda z: (b * z).sum(), start, LONG), theta)[0]
 
     for estimator in (bptt, Implicit(LONG), *(Nudged("full", 0.5, LONG, s) for s in (True, False))):
         assert_close(credited(estimator), b @ r.T)  # the inverse of a rotation is its transposed
@@ -121,7 +107,7 @@ def test_a_rotation_in_the_plane() -> None:
         assert_close(credited(Nudged("none", 0.5, LONG, symmetric)), b @ r)
 
 
-def test_the_clip_lets_no_correction_be_longer_than_the_force() -> None:
+def test_the_clip_lets_no_correction_be_longer_than_the_force():
     """z moves by 0.1 (force − correction); the correction of a quarter turn is 2 z turned."""
     quarter = torch.tensor([[0.0, 1.0], [-1.0, 0.0]])
     z = torch.zeros(1, 2)
@@ -136,12 +122,10 @@ def test_the_clip_lets_no_correction_be_longer_than_the_force() -> None:
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32], ids=str)
 @pytest.mark.parametrize(
     "estimator",
-    [bptt, frozen, EXACT, PUBLISHED, AEP, replace(AEP, symmetric=False)],
+    [bptt, frozen, ways.EXACT, ways.PUBLISHED, ways.AEP, replace(ways.AEP, symmetric=False)],
     ids=["bptt", "frozen", "exact", "published", "AEP", "one side"],
 )
-def test_all_return_the_cost_where_the_state_is_left_and_the_read_outs_gradient(
-    estimator: Estimator, dtype: torch.dtype
-) -> None:
+def test_all_return_the_cost_where_the_state_is_left_and_the_read_outs_gradient(estimator, dtype):
     model, sequences = make(replace(LEARNED, relaxation=Relaxation(5, STEP)))
     model.to(dtype)
     cost = nn.functional.cross_entropy(model(sequences[:, :-1]).mT, sequences[:, 1:])
@@ -153,14 +137,14 @@ def test_all_return_the_cost_where_the_state_is_left_and_the_read_outs_gradient(
 
 
 @pytest.mark.parametrize("steps", [0, 3])
-def test_frozen_teaches_the_read_out_only(steps: int) -> None:
+def test_frozen_teaches_the_read_out_only(steps):
     model, sequences = make(replace(LEARNED, relaxation=Relaxation(steps, STEP)))
     loss(model, sequences, frozen).backward()
     taught = [name for name, p in model.named_parameters() if p.grad is not None]
     assert taught == ["unembedding.weight"]
 
 
-def test_single_precision_finds_the_gradient_of_double() -> None:
+def test_single_precision_finds_the_gradient_of_double():
     """At the chapter's β, 1/50 of the number of predictions, rounding is no matter."""
     model, sequences = make(LEARNED)
     exact = gradient(model, sequences, Implicit(LONG))
@@ -175,10 +159,10 @@ SHORT = Relaxation(steps=3, step=STEP)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "estimator",
-    [bptt, frozen, Implicit(SHORT), *(Nudged(c, 0.1, SHORT) for c in CORRECTIONS)],
-    ids=["bptt", "frozen", "implicit", *CORRECTIONS],
+    [bptt, frozen, Implicit(SHORT), *(Nudged(c, 0.1, SHORT) for c in ways.CORRECTIONS)],
+    ids=["bptt", "frozen", "implicit", *ways.CORRECTIONS],
 )
-def test_members_of_an_ensemble_learn_as_they_would_alone(estimator: Estimator) -> None:
+def test_members_of_an_ensemble_learn_as_they_would_alone(estimator):
     models = [make(replace(LEARNED, relaxation=SHORT), seed)[0] for seed in (1, 2)]
     sequences, of = make(LEARNED)[1], partial(loss, estimator=estimator)
     optimizer = partial(torch.optim.SGD, lr=0.1)
@@ -193,7 +177,7 @@ def test_members_of_an_ensemble_learn_as_they_would_alone(estimator: Estimator) 
             assert_close(trained.parameters[name][i], p.detach(), rtol=0, atol=1e-9)
 
 
-def test_impossible_nudges_are_refused() -> None:
+def test_impossible_nudges_are_refused():
     with pytest.raises(ValueError, match="must be one of none, clipped, full, not 'half'"):
         Nudged("half", 1.0, LONG)
     with pytest.raises(ValueError, match=r"beta must be .* not nan"):

@@ -11,20 +11,17 @@ from book.lessons.equilibrium.governor import Governor, force_left
 
 from .sizes import SMALL, make
 
+GOVERNED = [
+    (0.1, 1, {}, 1),
+    (3, 1, {}, 0.8),
+    (3, 1, {"tolerance": 100.0}, 1),
+    (1, 1, {"tolerance": 1e-9}, 0.8),
+    (0.1, torch.nan, {}, 0.8),  # what is no number has not settled
+]
 
-@pytest.mark.parametrize(
-    ("scale", "embedding", "settings", "factor"),
-    [
-        (0.1, 1, {}, 1),
-        (3, 1, {}, 0.8),
-        (3, 1, {"tolerance": 100.0}, 1),
-        (1, 1, {"tolerance": 1e-9}, 0.8),
-        (0.1, torch.nan, {}, 0.8),  # what is no number has not settled
-    ],
-)
-def test_the_block_is_scaled_down_where_it_does_not_settle(
-    scale: float, embedding: float, settings: dict[str, float], factor: float
-) -> None:
+
+@pytest.mark.parametrize(("scale", "embedding", "settings", "factor"), GOVERNED)
+def test_the_block_is_scaled_down_where_it_does_not_settle(scale, embedding, settings, factor):
     model, sequences = make(replace(SMALL, relaxation=Relaxation(20, 0.4)))
     with torch.no_grad():
         model.token.mul_(embedding)
@@ -39,7 +36,7 @@ def test_the_block_is_scaled_down_where_it_does_not_settle(
         assert_close(after[name], p * factor if name.startswith("block.") else p)
 
 
-def test_impossible_governors_are_refused() -> None:
+def test_impossible_governors_are_refused():
     assert Governor().tolerance == TOLERANCE["force"]
     for settings, message in (
         *(({"factor": x}, "the factor is between 0 and 1") for x in (0.0, 1.0, torch.nan)),

@@ -18,7 +18,6 @@ CELLS = exercises.cells(NOTEBOOK)
 
 
 def off_the_start(config: Config) -> tuple[LanguageModel, dict[str, Tensor]]:
-    """A model with other weights, and these by their names."""
     model = LanguageModel(config, Generator().manual_seed(5))
     with torch.no_grad():
         for weights in model.parameters():
@@ -28,7 +27,6 @@ def off_the_start(config: Config) -> tuple[LanguageModel, dict[str, Tensor]]:
 
 @pytest.mark.filterwarnings("ignore:`torch.jit.script`:DeprecationWarning")  # torch's own, in `jvp`
 def test_the_lessons_model_and_its_aep_are_the_packages() -> None:
-    """Its cells, as they stand: the force, and the gradient."""
     scope = exercises.after_setup(NOTEBOOK, CELLS["model-cell"] + "\n\n" + CELLS["credit-cell"])
     config = scope["config"]
     assert config == recipe.corrected(scope["text"])
@@ -56,7 +54,6 @@ def test_three_changes_of_the_model_do_what_the_lesson_says_of_them() -> None:
     x = model.embed(text.sample(1, 32, Generator().manual_seed(0))[:, :-1]).detach()
 
     def rest(was: str = "", now: str = "") -> tuple[Tensor, float]:
-        """Where it ends, and what is left of the force there."""
         code = exercises.after_setup(NOTEBOOK, CELLS["model-cell"].replace(was, now))
 
         def force(z: Tensor) -> Tensor:
@@ -81,7 +78,6 @@ def test_lines_that_carry_the_point_fit_a_phone(cell: str) -> None:
 
 
 def printed(code: str, capsys: pytest.CaptureFixture[str]) -> dict[str, list[float]]:
-    """The credits that a version of the example finds."""
     exec(code, {"torch": torch})
     found = re.findall(r"(\w+) credit tensor\(\[(.*?), (.*?)\]\)", capsys.readouterr().out)
     return {name: [float(x) for x in pair] for name, *pair in found}
@@ -101,7 +97,6 @@ def test_the_example_does_what_the_lesson_says(capsys: pytest.CaptureFixture[str
     j, push = board.w - torch.eye(2), 0.01
 
     def at_rest(share: float) -> list[float]:
-        """Where the credits end: the nudge pulls as well."""
         turned = (1 - share) * j + share * j.T - push * torch.eye(2)
         credits: list[float] = torch.linalg.solve(turned, board.target - board.rest).tolist()
         return credits
@@ -111,16 +106,8 @@ def test_the_example_does_what_the_lesson_says(capsys: pytest.CaptureFixture[str
     assert whole == pytest.approx([2, 1], rel=0.03)
 
 
-def test_rings_move_as_the_springs_say() -> None:
-    """Stiffness 1: each ring feels both springs beside it, and a push of 3."""
-    for push, moves in (((0.0, 3.0), [1, 2]), ((3.0, 0.0), [2, 1])):
-        stiff = torch.tensor([[2.0, -1], [-1, 2]])
-        assert torch.linalg.solve(stiff, torch.tensor(push)).tolist() == pytest.approx(moves)
-
-
 @pytest.mark.parametrize("size", [0.5, 3.0])
 def test_the_source_sets_the_limit_as_the_lesson_writes_it(size: float) -> None:
-    """No correction is longer than the force: the line of the text, run on two vectors."""
     (code,) = re.findall(r"```python\n(.*?)```", CELLS["clip"], re.S)
     scope = {"force": torch.tensor([1.0, 0.0]), "extra": size * torch.tensor([0.0, 1.0])}
     exec(code, scope)

@@ -111,7 +111,6 @@ def test_what_is_left_by_the_scale_of_the_weights_and_on_the_way() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("strength", [1.0, 0.7])
 def test_step_by_step_comes_to_the_published_gradient(strength: float) -> None:
-    """Differentiated anew at each step or linearised once: the same numbers."""
     model, sequences = make(replace(SMALL, strength=strength))
     for way in (PUBLISHED, replace(PUBLISHED, relaxation=Relaxation(60, 0.2))):
         found = measure.gradient_step_by_step(model, sequences, way.relaxation, way.beta)

@@ -20,9 +20,7 @@ TEXT = Text.read(FALLBACK)
 
 # 1 / (1 + c): without attention one step is all the way.
 @pytest.mark.parametrize(("damping", "step"), [(3, 0.25), (1, 0.5)])
-def test_runs_without_a_governor_take_steps_that_suit_their_damping(
-    damping: int, step: float
-) -> None:
+def test_runs_without_a_governor_take_steps_that_suit_their_damping(damping, step):
     corrected, steps = recipe.corrected(TEXT), Relaxation(16, step)
     expected = replace(corrected, damping=float(damping), relaxation=steps)
     assert recipe.damped(corrected, damping) == expected
@@ -30,8 +28,7 @@ def test_runs_without_a_governor_take_steps_that_suit_their_damping(
     assert recipe.stepped("BPTT", damping) is estimators.bptt
 
 
-def test_the_theorem_holds_of_a_small_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Errors fall with β and β², and in each step as the state contracts."""
+def test_the_theorem_holds_of_a_small_model(monkeypatch):
     monkeypatch.setattr(recipe, "ENOUGH", LONG)
     monkeypatch.setattr(recipe, "BETAS", (0.05, 0.1))
     monkeypatch.setattr(recipe, "RATE_STEPS", tuple(range(2, 31, 2)))
@@ -46,7 +43,7 @@ def test_the_theorem_holds_of_a_small_model(monkeypatch: pytest.MonkeyPatch) -> 
     assert min(naive) > 1e3 * aep[-1] < clipped[-1] and len(aep) == 15
 
 
-def test_credit_goes_back_and_naively_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_credit_goes_back_and_naively_ahead(monkeypatch):
     monkeypatch.setattr(recipe, "CREDIT_REST", LONG)
     model, sequences = make()
     found = probes.credit(model, sequences[0], "\n abcde")
@@ -58,9 +55,7 @@ def test_credit_goes_back_and_naively_ahead(monkeypatch: pytest.MonkeyPatch) -> 
     assert shares["naive EP"][2] > 0.01 < shares["exact"][0]
 
 
-def test_memory_is_that_of_the_gradient_alone_and_grows_where_steps_are_kept(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_memory_is_that_of_the_gradient_alone_and_grows_where_steps_are_kept(monkeypatch):
     monkeypatch.setattr(recipe, "COUNTS", (2, 4, 8))
     peaks = probes.memory(TEXT).peaks
     model = LanguageModel(recipe.corrected(TEXT), Generator().manual_seed(0))
@@ -79,9 +74,7 @@ def test_memory_is_that_of_the_gradient_alone_and_grows_where_steps_are_kept(
     assert most - more == pytest.approx(2 * (more - few), rel=0.05) and more > 1.3 * few
 
 
-def test_where_weights_and_embeddings_are_loud_nothing_rests(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_where_weights_and_embeddings_are_loud_nothing_rests(monkeypatch):
     monkeypatch.setattr(recipe, "SCALES", (0.5, 1.5))
     monkeypatch.setattr(recipe, "SCALED_DAMPINGS", (1.0, 3.0))
     (quiet, loud), (still, deep) = probes.scaled(TEXT).left.values()
@@ -95,7 +88,7 @@ def test_where_weights_and_embeddings_are_loud_nothing_rests(
 
 
 @pytest.mark.slow
-def test_a_spectrum_is_that_of_one_jacobian() -> None:
+def test_a_spectrum_is_that_of_one_jacobian():
     """The published block is stable, and its symmetric part is not."""
     found = probes.spectrum(TEXT)
     assert found.free.real.max() < -0.5 and found.symmetric.max() > 0
@@ -106,7 +99,7 @@ def test_a_spectrum_is_that_of_one_jacobian() -> None:
 
 
 @pytest.mark.slow
-def test_longer_steps_and_one_side_are_no_worse_than_what_is_published() -> None:
+def test_longer_steps_and_one_side_are_no_worse_than_what_is_published():
     """At the published sizes; how much quicker they are the record says."""
     generator = torch.Generator().manual_seed(0)
     sequences = TEXT.sample(16, 64, generator)

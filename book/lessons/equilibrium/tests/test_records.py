@@ -17,21 +17,21 @@ TEXT = Text.read(FALLBACK)  # always at hand
 TRAINED = {"length": recipe.LENGTH}
 
 
-@pytest.mark.parametrize(
-    ("name", "settings"),
-    [
-        ("training", TRAINED | recorded.settings(recipe.SEEDS)
-         | {"validation pieces": recipe.JUDGED, "characters": 1_115_394}),
-        ("ungoverned", TRAINED | recorded.settings(recipe.UNGOVERNED_SEEDS)),
-        ("page", {"seeds": recipe.SEEDS, "steps": recipe.IN_PAGE_STEPS, "batch": recipe.BATCH,
-                  "lr": recipe.IN_PAGE_RATE}),
-        ("gradients", {"seeds": recipe.GRADIENT_SEEDS, "batch": recipe.PUBLISHED_BATCH,
-                       "length": recipe.PUBLISHED_LENGTH, "steps": [*recipe.GRADIENT_STEPS],
-                       "betas": [*recipe.NUDGES], "step": recipe.GRADIENT_STEP}),
-        ("limit", {"seeds": recipe.GRADIENT_SEEDS, "steps": [*recipe.GRADIENT_STEPS],
-                   "step": recipe.GRADIENT_STEP}),
-    ],
-)  # fmt: skip
+RECORDS = [
+    ("training", TRAINED | recorded.settings(recipe.SEEDS)
+     | {"validation pieces": recipe.JUDGED, "characters": 1_115_394}),
+    ("ungoverned", TRAINED | recorded.settings(recipe.UNGOVERNED_SEEDS)),
+    ("page", {"seeds": recipe.SEEDS, "steps": recipe.IN_PAGE_STEPS, "batch": recipe.BATCH,
+              "lr": recipe.IN_PAGE_RATE}),
+    ("gradients", {"seeds": recipe.GRADIENT_SEEDS, "batch": recipe.PUBLISHED_BATCH,
+                   "length": recipe.PUBLISHED_LENGTH, "steps": [*recipe.GRADIENT_STEPS],
+                   "betas": [*recipe.NUDGES], "step": recipe.GRADIENT_STEP}),
+    ("limit", {"seeds": recipe.GRADIENT_SEEDS, "steps": [*recipe.GRADIENT_STEPS],
+               "step": recipe.GRADIENT_STEP}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "settings"), RECORDS)
 def test_a_record_is_of_the_recipe(name: str, settings: dict[str, Any]) -> None:
     found = results.load(f"equilibrium_{name}")["settings"]
     assert {k: v for k, v in found.items() if k not in ("counted", "yardsticks")} == settings
@@ -53,24 +53,18 @@ def test_a_recorded_model_is_what_was_trained() -> None:
 
 
 @pytest.mark.slow
-def test_a_recorded_gradient_comes_out_again() -> None:
-    """Of the shortest record: seed 0, at the published setting."""
+def test_the_shortest_record_and_the_share_of_the_limit_come_out_again() -> None:
+    """Of seed 0, at the published setting."""
     model, batch = probes.untrained(TEXT).double(), probes.published_batch(TEXT)
     true = measure.attention_gradient(model, batch, Implicit(Relaxation(40, 0.25)))
     found, record = measure.attention_gradient(model, batch, PUBLISHED), evidence.gradients()
     for of, kept in ((measure.cosine, record.at), (measure.cosine_of_whole, record.whole)):
         assert of(found, true) == pytest.approx(kept("clipped", 20)[0].item(), abs=1e-6)
-
-
-@pytest.mark.slow
-def test_the_recorded_share_of_the_limit_comes_out_again() -> None:
-    """Of seed 0, at the published steps."""
-    model, batch = probes.untrained(TEXT).double(), probes.published_batch(TEXT)
-    found = measure.let_through(model, batch, PUBLISHED)
-    steps = [step for step in recipe.GRADIENT_STEPS if step <= len(found)]
+    shares = measure.let_through(model, batch, PUBLISHED)
+    steps = [step for step in recipe.GRADIENT_STEPS if step <= len(shares)]
     kept = evidence.let_through()[0, : len(steps)].tolist()
-    assert [found[step - 1] for step in steps] == pytest.approx(kept, abs=1e-4)
-    assert found[0] == 1 and max(found) == 1 and found[-1] < 0.9
+    assert [shares[step - 1] for step in steps] == pytest.approx(kept, abs=1e-4)
+    assert shares[0] == 1 and max(shares) == 1 and shares[-1] < 0.9
 
 
 @pytest.mark.long

@@ -30,20 +30,20 @@ FIVE = dict.fromkeys(range(7, 12), 1 / 5)
 UNEVEN = dict.fromkeys(range(7, 12), 7 / 40) | {12: 1 / 8, 6: 0.0}
 
 
-@pytest.mark.parametrize(
-    ("check", "answer", "said"),
-    [
-        (checks.floor, lambda v, n, p: torch.tensor(Copying(v, n, tuple(p)).floor), "exact"),
-        (checks.floor, nearly, "0.544155 for periods 3 and 5 here, not 0.544240"),
-        (checks.by_content, lambda model: torch.tensor(min(at(model, 8), at(model, 10)) > 0.9), ""),
-        (checks.uncountable, LEAST, "0.2188, by the rule that looks 7 back, and no spread of"),
-        (checks.uncountable, FIVE, "0.2500, by the rule that looks 7 back; the least"),
-        (checks.uncountable, UNEVEN, "0.2266, by the rule that looks 7 back; the least"),
-        (checks.deaf_to_loudness, cos2_to_plane, "only the angle"),
-        (checks.deaf_to_loudness, lambda q, k, r: cos2_to_plane(q, k, r).sqrt(), "only the angle"),
-        (checks.deaf_to_loudness, lambda q, k, r: -cos2_to_plane(q, k, r).acos(), "only the angle"),
-    ],
-)
+RIGHT = [
+    (checks.floor, lambda v, n, p: torch.tensor(Copying(v, n, tuple(p)).floor), "exact"),
+    (checks.floor, nearly, "0.544155 for periods 3 and 5 here, not 0.544240"),
+    (checks.by_content, lambda model: torch.tensor(min(at(model, 8), at(model, 10)) > 0.9), ""),
+    (checks.uncountable, LEAST, "0.2188, by the rule that looks 7 back, and no spread of"),
+    (checks.uncountable, FIVE, "0.2500, by the rule that looks 7 back; the least"),
+    (checks.uncountable, UNEVEN, "0.2266, by the rule that looks 7 back; the least"),
+    (checks.deaf_to_loudness, cos2_to_plane, "only the angle"),
+    (checks.deaf_to_loudness, lambda q, k, r: cos2_to_plane(q, k, r).sqrt(), "only the angle"),
+    (checks.deaf_to_loudness, lambda q, k, r: -cos2_to_plane(q, k, r).acos(), "only the angle"),
+]
+
+
+@pytest.mark.parametrize(("check", "answer", "said"), RIGHT)
 def test_other_right_answers_pass(check: Callable[..., Any], answer: object, said: str) -> None:
     outcome = check(answer)
     assert outcome.passed and said in outcome.message

@@ -15,7 +15,6 @@ NOISE = torch.randint(16, (256, 23), generator=Generator().manual_seed(7))
 
 @pytest.fixture(scope="module")
 def untrained() -> Runs:
-    """Two seeds of each score, one layer, as they start."""
     settings = recipe.ONE | {"seeds": 2, "steps": 0}
     return measure.train_comparison(recipe.ONE_OF_EACH, recipe.FIXED, **settings)
 

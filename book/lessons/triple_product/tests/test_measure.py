@@ -38,9 +38,7 @@ def test_wrong_signs_are_counted() -> None:
 
 
 def test_heads_are_widened_to_equal_parameters() -> None:
-    dot, volume = (
-        Config(score=score, width=24, heads=3, head_dim=16) for score in ("dot", "volume")
-    )
+    dot, volume = (Config(score, width=24, heads=3, head_dim=16) for score in ("dot", "volume"))
     assert measure.with_parameters_of(dot, volume).d == 20  # 4 matrices of 20 for 5 of 16
     with pytest.raises(ValueError, match="no even dimension"):
         measure.with_parameters_of(volume, dot)
@@ -132,8 +130,6 @@ def test_offsets_are_counted_back() -> None:
 
 
 def test_induction_names_the_two_parts() -> None:
-    """Of a model that looks one back in its first layer's head and three in its second's."""
-
     def observe(x: Tensor) -> tuple[Tensor, Tensor]:
         attention = torch.zeros(len(x), 2, 1, x.shape[1], x.shape[1])
         for layer, back in enumerate((1, 3)):
@@ -146,7 +142,6 @@ def test_induction_names_the_two_parts() -> None:
 
 
 def test_loudness_is_told_of_bystanders_and_of_the_loud_one() -> None:
-    """A copier that goes blind for the loud token alone, and one that hears nothing else."""
     places = set()
 
     def blind(x: Tensor, loudness: Tensor) -> Tensor:

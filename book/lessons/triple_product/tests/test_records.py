@@ -17,16 +17,16 @@ RATES = {"rates": [*recipe.RATES], "one": recipe.SWEPT_ONE, "two": recipe.SWEPT_
 COST = {"heads": recipe.HEADS, "lengths": [*recipe.LENGTHS], "dimensions": [*recipe.DIMENSIONS]}
 
 
-@pytest.mark.parametrize(
-    ("name", "settings"),
-    [
-        ("lesson", {"one": recipe.ONE | SEEDS, "two": recipe.TWO | SEEDS}),
-        ("copying", {"one": recipe.LONG_ONE, "two": recipe.LONG_TWO}),
-        ("rates", RATES),
-        ("longer_rate", recipe.LONG_TWO | OTHER),
-        ("cost", COST | {"tokens a batch": recipe.POSITIONS}),
-    ],
-)
+RECORDS = [
+    ("lesson", {"one": recipe.ONE | SEEDS, "two": recipe.TWO | SEEDS}),
+    ("copying", {"one": recipe.LONG_ONE, "two": recipe.LONG_TWO}),
+    ("rates", RATES),
+    ("longer_rate", recipe.LONG_TWO | OTHER),
+    ("cost", COST | {"tokens a batch": recipe.POSITIONS}),
+]
+
+
+@pytest.mark.parametrize(("name", "settings"), RECORDS)
 def test_a_record_has_the_recipes_settings(name: str, settings: dict[str, Any]) -> None:
     assert results.load(f"triple_product_{name}")["settings"] == settings
 

@@ -67,7 +67,6 @@ def test_a_rule_is_right_as_often_as_a_loop_says() -> None:
 
 
 def test_one_distance_is_counted_exactly() -> None:
-    """Against every sequence of a small task, each with its probability."""
     task, weights = Copying(2, 9, (2, 3, 4)), {2: 0.5, 3: 0.2, 4: 0.3}
     found = rules.by_distance(task, weights)
     for back in range(1, 9):
@@ -118,7 +117,6 @@ def test_weights_at_every_place_find_what_a_place_can_tell() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "task"), [("fixed", recipe.FIXED), ("random", recipe.RANDOM)])
 def test_what_is_recorded_of_the_rules(name: str, task: Copying) -> None:
-    """By the loops, on other sequences: 600 of a period, so to two digits."""
     draw, found = random.Random(1), evidence.reach(name)
     x = {p: [draw.choices(range(16), k=p) * 2 for _ in range(600)] for p in task.periods}
     for rule, look in RULES.items():

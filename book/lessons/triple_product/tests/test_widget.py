@@ -13,7 +13,7 @@ SIZES = Config(score="angle", vocabulary=5, width=22, heads=3, head_dim=2, layer
 PARAMETERS = stack_module_state([AttentionOnly(SIZES, Generator().manual_seed(1))])[0]
 
 
-def test_a_text_comes_with_the_first_model() -> None:
+def test_a_text_comes_with_the_first_model():
     explorer = TripleProductExplorer()
     explorer.load(" one ", PARAMETERS, SIZES, TASK)
     text = explorer.text
@@ -23,18 +23,16 @@ def test_a_text_comes_with_the_first_model() -> None:
     assert explorer.text == "abcde"  # what was typed stays
 
 
-@pytest.mark.parametrize(
-    ("config", "task", "sentence"),
-    [
-        (Config("line", vocabulary=5), TASK, "shows dot, volume and angle, not line"),
-        (Config(vocabulary=27), TASK, "so not 27 of them"),
-        (SIZES, Copying(7, 13, (3,)), "the task has 7 tokens and the network 5"),
-        (SIZES, Copying(5, 41, (3,)), "sequences of 40 tokens can be shown, not of 41"),
-    ],
-)
-def test_a_model_that_cannot_be_shown_is_refused(
-    config: Config, task: Copying, sentence: str
-) -> None:
+REFUSED = [
+    (Config("line", vocabulary=5), TASK, "shows dot, volume and angle, not line"),
+    (Config(vocabulary=27), TASK, "so not 27 of them"),
+    (SIZES, Copying(7, 13, (3,)), "the task has 7 tokens and the network 5"),
+    (SIZES, Copying(5, 41, (3,)), "sequences of 40 tokens can be shown, not of 41"),
+]
+
+
+@pytest.mark.parametrize(("config", "task", "sentence"), REFUSED)
+def test_a_model_that_cannot_be_shown_is_refused(config, task, sentence):
     explorer = TripleProductExplorer()
     with pytest.raises(ValueError, match=sentence):
         explorer.load("one", PARAMETERS, config, task)

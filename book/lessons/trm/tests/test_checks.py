@@ -15,9 +15,8 @@ from book.lessons.trm import checks, recipe
 
 
 def by_hand(q: Tensor, level: float) -> Tensor:
-    return torch.tensor(
-        [next((i + 1 for i, x in enumerate(p) if x > level), len(p)) for p in q.sigmoid().T]
-    )
+    ends = ([i + 1 for i, x in enumerate(p) if x > level] or [len(p)] for p in q.sigmoid().T)
+    return torch.tensor([end[0] for end in ends])
 
 
 def known_steps(q: Tensor, level: float) -> Tensor:
@@ -29,7 +28,7 @@ def known_boards(a: list[int], b: list[int]) -> bool:
     return a == checks.GRID and b in [[n[d - 1] for d in checks.GRID] for n in names]
 
 
-def test_a_right_answer_passes_however_it_is_written() -> None:
+def test_a_right_answer_passes_however_it_is_written():
     for outcome in (
         checks.left_of_start(lambda d, n: torch.tensor(d).pow(n)),
         checks.same_class(lambda a, b: [a.index(x) for x in a] == [b.index(x) for x in b]),
@@ -38,7 +37,7 @@ def test_a_right_answer_passes_however_it_is_written() -> None:
         assert outcome.passed, outcome.message
 
 
-def test_a_table_of_the_known_cases_earns_nothing() -> None:
+def test_a_table_of_the_known_cases_earns_nothing():
     for outcome in (checks.steps_taken(known_steps), checks.same_class(known_boards)):
         assert outcome.share == 0 and outcome.message.startswith("right ")
 
@@ -51,7 +50,6 @@ class Oracle(TRM):
         self.looks = looks
 
     def forward(self, puzzles: Tensor, state: State | None = None) -> Output:
-        """The count of looks is kept in the state."""
         y, z = state or (self.y_init, torch.zeros(len(puzzles), 1, 1))
         done = z[:, 0, 0] + 1
         right = recipe.TASK.solve(puzzles, limit=1)[1]
@@ -68,7 +66,6 @@ def spend(look: Any, puzzles: Tensor, looks: int = 4) -> Tensor:
 
 
 def half(look: Any, puzzles: Tensor) -> Tensor:
-    """All looks spent on half of them."""
     return torch.cat([spend(look, puzzles[:5], 8), puzzles[5:]])
 
 
@@ -83,27 +80,24 @@ def drawn() -> tuple[Tensor, Tensor]:
     return recipe.TASK.sample(10, Generator().manual_seed(0), "minimal", held_out=True)
 
 
+SPENT = [
+    (spend, 4, ["Right: 10 of 10 solved with 4.00 looks a puzzle."]),
+    (spend, 5, ["0 of 10 solved with 4.00"]),
+    (lambda look, x: spend(look, x, 5), 4, ["Not yet", "more than 40 looks, 4 a puzzle"]),
+    (lambda look, x: spend(look, x, 1), 1, ["Right", "10 of 10 solved with 1.00"]),
+    (lambda look, x: spend(look, x, 3), 4, ["Not yet: 0 of 10 solved, and 4 looks for each"]),
+    (lambda look, x: ..., 1, ["no answer yet"]),
+    (lambda look, x: x[:3], 1, ["shape (10, 36)"]),
+    (lambda look, x: look(x[:, :4])[1], 1, ["takes boards [n, 36]"]),
+    (half, 8, ["5 of 10 solved with 4.00"]),
+    (lambda look, x: x.clamp(min=1), 1, ["Not yet", "only 0 looks for 10 puzzles"]),
+    (now_and_then, 1, ["Right", "draws at random", *(f"with {n}.00 looks" for n in (4, 3, 2))]),
+]
+
+
 @pytest.mark.in_short(4)
-@pytest.mark.parametrize(
-    ("answer", "needs", "said"),
-    [
-        (spend, 4, ["Right: 10 of 10 solved with 4.00 looks a puzzle."]),
-        (spend, 5, ["0 of 10 solved with 4.00"]),
-        (lambda look, x: spend(look, x, 5), 4, ["Not yet", "more than 40 looks, 4 a puzzle"]),
-        (lambda look, x: spend(look, x, 1), 1, ["Right", "10 of 10 solved with 1.00"]),
-        (lambda look, x: spend(look, x, 3), 4, ["Not yet: 0 of 10 solved, and 4 looks for each"]),
-        (lambda look, x: ..., 1, ["no answer yet"]),
-        (lambda look, x: x[:3], 1, ["shape (10, 36)"]),
-        (lambda look, x: look(x[:, :4])[1], 1, ["takes boards [n, 36]"]),
-        (half, 8, ["5 of 10 solved with 4.00"]),
-        (lambda look, x: x.clamp(min=1), 1, ["Not yet", "only 0 looks for 10 puzzles"]),
-        (now_and_then, 1, ["Right", "draws at random", *(f"with {n}.00 looks" for n in (4, 3, 2))]),
-    ],
-)
-def test_the_budget(
-    answer: Any, needs: int, said: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Of ten puzzles, always the same: to draw them takes the most time."""
+@pytest.mark.parametrize(("answer", "needs", "said"), SPENT)
+def test_the_budget(answer, needs, said, monkeypatch):
     ten = drawn()
     monkeypatch.setattr(checks, "PUZZLES", len(ten[0]))
     monkeypatch.setattr(type(checks.TASK), "sample", lambda *_, **__: ten)

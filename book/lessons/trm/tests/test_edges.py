@@ -23,7 +23,6 @@ MIND = ("legible", "mind", 2)
 
 
 def changed(value: Any, *path: Any) -> Recorded:
-    """The records with this value at one place, or at that of each seed."""
     found = deepcopy(R)
     places: list[Any] = [vars(found)]
     for step in path[:-1]:
@@ -33,31 +32,31 @@ def changed(value: Any, *path: Any) -> Recorded:
     return found
 
 
-@pytest.mark.parametrize(
-    ("begins", "value", "path", "verdict"),
-    [
-        ("It solves 97 %", 0.969, (*SEED, "mixed", "right", 15), False),
-        ("It solves 97 %", 0.899, (*SEED, "minimal", "right", 15), False),
-        ("It solves 97 %", NAN, (*SEED, "minimal", "right", 15), None),
-        ("Thinking longer", 0.0, (*SEEDS, "minimal", "right", 15), None),  # four seeds, all lose
-        ("No board that is solved", 0, (*SEEDS, "mixed", "lost"), False),  # of minimal ones, some
-        ("No board that is solved", NAN, (*SEED, "mixed", "lost"), None),
-        ("Whole classes", 0.93, STRICT, False),
-        ("Whole classes", 0.999, STRICT, False),  # better counts as unlike, too
-        ("Whole classes", NAN, STRICT, None),
-        ("Classes held out by names", 0.9, (*SEED, "seen", "right", 7), False),
-        ("Classes held out by names", NAN, (*SEED, "seen", "right", 7), None),
-        ("What is kept in mind", 0.48, ("inside", 1, *MIND), None),  # seeds differ
-        ("What is kept in mind", 0.48, ("inside", EACH, *MIND), True),
-        ("What is kept in mind", NAN, ("inside", 1, *MIND), None),
-        ("It knows", [2, 98], (*SEED, "certainty", "minimal", 1), False),
-        ("It knows", [1, 99], (*SEED, "certainty", "minimal", 1), True),
-        ("It knows", [0, 0], (*SEED, "certainty", "minimal", 1), None),  # nothing held right
-        ("Stopping where", [2.0, 0.99], (*SEEDS, "minimal", "stopped"), True),
-        ("Stopping where", [2.0, 0.99], (*SEED, "minimal", "stopped"), False),  # the others lose
-        ("Stopping where", [2.0, NAN], (*SEED, "minimal", "stopped"), None),
-    ],
-)
+TURNS = [
+    ("It solves 97 %", 0.969, (*SEED, "mixed", "right", 15), False),
+    ("It solves 97 %", 0.899, (*SEED, "minimal", "right", 15), False),
+    ("It solves 97 %", NAN, (*SEED, "minimal", "right", 15), None),
+    ("Thinking longer", 0.0, (*SEEDS, "minimal", "right", 15), None),  # four seeds, all lose
+    ("No board that is solved", 0, (*SEEDS, "mixed", "lost"), False),  # of minimal ones, some
+    ("No board that is solved", NAN, (*SEED, "mixed", "lost"), None),
+    ("Whole classes", 0.93, STRICT, False),
+    ("Whole classes", 0.999, STRICT, False),  # better counts as unlike, too
+    ("Whole classes", NAN, STRICT, None),
+    ("Classes held out by names", 0.9, (*SEED, "seen", "right", 7), False),
+    ("Classes held out by names", NAN, (*SEED, "seen", "right", 7), None),
+    ("What is kept in mind", 0.48, ("inside", 1, *MIND), None),  # seeds differ
+    ("What is kept in mind", 0.48, ("inside", EACH, *MIND), True),
+    ("What is kept in mind", NAN, ("inside", 1, *MIND), None),
+    ("It knows", [2, 98], (*SEED, "certainty", "minimal", 1), False),
+    ("It knows", [1, 99], (*SEED, "certainty", "minimal", 1), True),
+    ("It knows", [0, 0], (*SEED, "certainty", "minimal", 1), None),  # nothing held right
+    ("Stopping where", [2.0, 0.99], (*SEEDS, "minimal", "stopped"), True),
+    ("Stopping where", [2.0, 0.99], (*SEED, "minimal", "stopped"), False),  # the others lose
+    ("Stopping where", [2.0, NAN], (*SEED, "minimal", "stopped"), None),
+]
+
+
+@pytest.mark.parametrize(("begins", "value", "path", "verdict"), TURNS)
 def test_a_verdict_turns(begins: str, value: Any, path: Any, verdict: bool | None) -> None:
     found = changed(value, *path)
     (claim,) = (c for c in claims.every(found, 0.39) if c.text.startswith(begins))
@@ -85,7 +84,6 @@ def test_with_twice_the_seeds_most_is_told_and_a_correction_takes_one_back() -> 
 
 
 def live(right: Tensor, halt: Tensor) -> Live:
-    """A run whose answers are the same after each look."""
     seen = (x.expand(recipe.THINK, -1) for x in (right, right.float(), halt))
     return Live(Solving(*seen))
 

@@ -14,7 +14,6 @@ from book.lessons.trm import measure, recipe
 
 @pytest.mark.slow
 def test_what_is_inside_is_counted_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a model that answers at random, of which the record is to say what loops say."""
     puzzles, n = recorded.tests(40), range(40)
     generator, kinds = Generator().manual_seed(0), ("mixed", "minimal")
     monkeypatch.setitem(recipe.SIZES, "probed", 12)

@@ -24,7 +24,6 @@ def scope(cell: str) -> dict:
 
 
 def test_the_lessons_look_is_the_packages() -> None:
-    """Its cell, run with other weights, off the start, where q is constant; three looks."""
     generator = Generator().manual_seed(4)
     model = recipe.LIVE.model(1)
     with torch.no_grad():
@@ -45,16 +44,10 @@ def test_the_lessons_look_is_the_packages() -> None:
 
 
 def test_the_lessons_step_is_the_packages() -> None:
-    """Its cell, on the puzzles that the package has, moves weights as far as it does."""
     marked, settings, sgd = scope("step-cell")["marked"], recipe.LIVE.settings, torch.optim.SGD
     puzzles, solved = batch = recipe.TASK.sample(settings.seats, Generator().manual_seed(0))
-    run = supervision.Supervision(
-        recipe.LIVE.model(3),
-        lambda n, generator: batch,
-        settings,
-        optimizer=partial(sgd, lr=0.1),
-        generator=Generator().manual_seed(0),
-    )
+    how = {"optimizer": partial(sgd, lr=0.1), "generator": Generator().manual_seed(0)}
+    run = supervision.Supervision(recipe.LIVE.model(3), lambda *_: batch, settings, **how)
     ours = deepcopy(run.model)
     optimizer, state = sgd(ours.parameters(), lr=0.1), ours.start(settings.seats)
     for _ in range(2):  # the same puzzles, of which as yet nobody is sure
@@ -66,7 +59,6 @@ def test_the_lessons_step_is_the_packages() -> None:
 
 
 def test_the_lessons_loop_uses_one_layer_again_and_again() -> None:
-    """Eight times by hand, with an eighth of the weights of a stack."""
     found = {"torch": torch, "nn": torch.nn}
     exec(CELLS["meet-cell"], found)
     layer, x = found["layer"].eval(), torch.randn(1, 36, 64, generator=Generator().manual_seed(2))

@@ -15,26 +15,23 @@ TASK = Sudoku(2, 2)
 CONFIG = Config(
     vocabulary=5, cells=16, width=12, layers=1, multiple=4, latent_steps=2, cycles=2, norm="tokens"
 )
-RECIPE = recipe.Recipe(
-    CONFIG, Settings(seats=7, steps=3, loss="softmax", ema=0.9), steps=5, lr=1e-2
-)
+SETTINGS = Settings(seats=7, steps=3, loss="softmax", ema=0.9)
+RECIPE = recipe.Recipe(CONFIG, SETTINGS, steps=5, lr=1e-2)
 
 
 @pytest.fixture
-def model() -> TRM:
+def model():
     model = TRM(CONFIG, Generator().manual_seed(0))
     nn.init.normal_(model.halt.weight, generator=Generator().manual_seed(1))
     return model
 
 
 @pytest.fixture
-def batch() -> Batch:
+def batch():
     return TASK.sample(11, Generator().manual_seed(2))
 
 
-def test_a_seed_begins_anew_and_draws_its_own_puzzles_and_disguises_them(
-    batch: Batch, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_seed_begins_anew_and_draws_its_own_puzzles_and_disguises_them(batch, monkeypatch):
     seen: dict[int, list[Tensor]] = {3: [], 4: []}
 
     def kept(task: Sudoku, drawn: Batch, generator: Generator) -> Batch:
@@ -51,7 +48,7 @@ def test_a_seed_begins_anew_and_draws_its_own_puzzles_and_disguises_them(
     assert not RECIPE.model(3).out.weight.equal(RECIPE.model(4).out.weight)
 
 
-def test_operations_by_hand() -> None:
+def test_operations_by_hand():
     """Two a multiplication, in every product of a cycle with gradient three, in the others one.
 
     Of the first use the gradient by its input is needed too: it reaches the embedding.
@@ -64,7 +61,7 @@ def test_operations_by_hand() -> None:
     assert recipe.operations(replace(RECIPE, recursive=False)) == 2 * (3 * net + heads)
 
 
-def test_solving_is_what_the_trace_says(model: TRM, batch: Batch) -> None:
+def test_solving_is_what_the_trace_says(model, batch):
     puzzles, solutions = batch
     seen = measure.solve(model, batch, 4, at_once=3)
     logits, halt = model.trace(puzzles, 4)
@@ -90,7 +87,7 @@ class Oracle(TRM):
         return super().forward(puzzles, state)._replace(logits=logits)
 
 
-def test_what_is_right_counts_as_solved_and_a_probe_asks_for_the_last_step(batch: Batch) -> None:
+def test_what_is_right_counts_as_solved_and_a_probe_asks_for_the_last_step(batch):
     """A clue that is written wrong is no solution."""
     puzzles, solutions = batch
     model = Oracle(solutions)
@@ -103,12 +100,12 @@ def test_what_is_right_counts_as_solved_and_a_probe_asks_for_the_last_step(batch
     assert seen.cells.tolist() == [[float(k == 1)] * 11 for k in range(3)]
 
 
-def test_what_was_solved_and_is_not_any_more() -> None:
+def test_what_was_solved_and_is_not_any_more():
     right = torch.tensor([[0, 1, 1, 1], [1, 0, 1, 0], [1, 0, 1, 1], [1, 1, 1, 0]]).bool()
     assert measure.lost(right).tolist() == [0, 1, 0, 2]
 
 
-def test_stopping_by_hand() -> None:
+def test_stopping_by_hand():
     halt = torch.tensor([[0.6, 0.1, 0.4], [0.9, 0.7, 0.2], [0.2, 0.9, 0.3]]).logit()
     right = torch.tensor([[0, 1, 0], [1, 0, 0], [1, 0, 1]]).bool()
     seen = measure.Solving(right, right.float(), halt)
@@ -118,7 +115,7 @@ def test_stopping_by_hand() -> None:
     assert seen.halt.equal(halt)
 
 
-def test_reliability_by_hand() -> None:
+def test_reliability_by_hand():
     estimates = torch.tensor([0.0, 0.25, 0.5, 0.74, 0.75, 1.0, 0.9])
     right = torch.tensor([0, 1, 1, 0, 1, 1, 0]).bool()
     found = measure.reliability(estimates, right, [0.0, 0.25, 0.5, 0.75, 1.0])
@@ -131,7 +128,7 @@ def test_reliability_by_hand() -> None:
         measure.reliability(torch.tensor([0.5, math.nan]), right[:2], [0.0, 0.5, 1.0])
 
 
-def test_thoughts_are_read_after_every_use(model: TRM, batch: Batch) -> None:
+def test_thoughts_are_read_after_every_use(model, batch):
     read = measure.thoughts(model, batch[0], 3)
     uses = CONFIG.cycles * (CONFIG.latent_steps + 1)
     assert read.answer.shape == read.mind.shape == (3 * uses, 11, 16, 5)
@@ -146,7 +143,7 @@ def test_thoughts_are_read_after_every_use(model: TRM, batch: Batch) -> None:
     assert not read.mind[a - 1].equal(read.mind[a - 2])
 
 
-def test_how_much_is_legible_by_hand() -> None:
+def test_how_much_is_legible_by_hand():
     puzzles = torch.tensor([[1, 0, 0], [0, 2, 3]])
     solutions = torch.tensor([[1, 2, 3], [1, 2, 3]])
 
@@ -159,7 +156,7 @@ def test_how_much_is_legible_by_hand() -> None:
     assert_close(tuple(found), (torch.tensor([2 / 3]), torch.tensor([1 / 3])))
 
 
-def test_every_puzzle_has_one_difficulty() -> None:
+def test_every_puzzle_has_one_difficulty():
     rounds = torch.tensor([1, 2, 3, 4, 5, 6, 7, 12, -1, 2])
     groups = measure.difficulties(rounds)
     assert (torch.stack(list(groups.values())).sum(0) == 1).all()
@@ -168,7 +165,7 @@ def test_every_puzzle_has_one_difficulty() -> None:
     )
 
 
-def test_half_precision_is_what_a_page_can_carry(model: TRM) -> None:
+def test_half_precision_is_what_a_page_can_carry(model):
     rounded = measure.half_precision(model)
     for name, other in rounded.state_dict().items():
         assert other.dtype == torch.float32, name

@@ -17,9 +17,8 @@ from tests.pages.said import Says
 from . import said
 
 SEEDS = {"trm_rates": 1, "trm_rereading": recipe.REREADING_SEEDS}
-MADE = recipe.RECORDS | dict.fromkeys(
-    ("trm_inside", "trm_symmetries"), lambda: {recipe.TRM_LIVE: recipe.LIVE}
-)
+LIVE = {recipe.TRM_LIVE: recipe.LIVE}
+MADE = recipe.RECORDS | dict.fromkeys(("trm_inside", "trm_symmetries"), lambda: LIVE)
 
 
 @pytest.mark.parametrize("name", MADE)
@@ -64,15 +63,12 @@ def test_a_look_takes_as_long_as_was_measured() -> None:
     assert trained / looks == pytest.approx(recipe.LOOK, rel=0.05)
 
 
-@pytest.mark.parametrize(
-    "passages",
-    [
-        pytest.param(said.counted, marks=pytest.mark.slow),
-        pytest.param(said.counted_at_night, marks=pytest.mark.long),
-    ],
-)
+BY_DAY = pytest.param(said.counted, marks=pytest.mark.slow)
+AT_NIGHT = pytest.param(said.counted_at_night, marks=pytest.mark.long)
+
+
+@pytest.mark.parametrize("passages", [BY_DAY, AT_NIGHT])
 def test_what_is_said_of_puzzles_is_what_they_are(passages: said.Passages) -> None:
-    """Of the pages as they were read, and the teacher's as it stands."""
     here, book = exercises.ROOT / "book/lessons/trm/tests", exercises.ROOT / "book"
     files = here / "page.txt", here / "evidence.txt", book / "lessons/trm/teaching.md"
     texts = [path.read_text("utf-8").splitlines() for path in files]

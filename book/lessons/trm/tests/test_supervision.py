@@ -31,10 +31,8 @@ def network() -> TRM:
 
 
 def begin(settings: Settings = SETTINGS, model: TRM | None = None, **more) -> Supervision:
-    generator = Generator().manual_seed(3)
-    return Supervision(
-        model or network(), draw, settings, optimizer=SGD, generator=generator, **more
-    )
+    more |= {"optimizer": SGD, "generator": Generator().manual_seed(3)}
+    return Supervision(model or network(), draw, settings, **more)
 
 
 def weights(model: TRM) -> Tensor:
@@ -42,13 +40,12 @@ def weights(model: TRM) -> Tensor:
 
 
 def stablemax(*logits: float, target: int) -> tuple[float, Tensor]:
-    """Its loss and the gradient."""
     x = torch.tensor([logits], dtype=torch.float64, requires_grad=True)
     loss = supervision.stablemax_cross_entropy(x, torch.tensor([target])).sum()
     return loss.item(), *torch.autograd.grad(loss, x)
 
 
-def test_stablemax_by_hand() -> None:
+def test_stablemax_by_hand():
     """Of 1, −1 and 0 the weights are 2, 1/2 and 1; far away it grows as a logarithm.
 
     At a logit of 1 the branch that is not taken divides by zero, and the gradient is finite.
@@ -63,7 +60,7 @@ def test_stablemax_by_hand() -> None:
 
 
 @pytest.mark.parametrize("loss", ["softmax", "stablemax"])
-def test_a_pages_step_is_a_runs_step(loss: str) -> None:
+def test_a_pages_step_is_a_runs_step(loss):
     run = begin(replace(SETTINGS, loss=loss, halt_weight=0.3))
     model = deepcopy(run.model)
     start = model.start(SETTINGS.seats)
@@ -76,7 +73,7 @@ def test_a_pages_step_is_a_runs_step(loss: str) -> None:
     assert left["halt"].shape == (SETTINGS.seats,)
 
 
-def test_only_who_leaves_is_replaced() -> None:
+def test_only_who_leaves_is_replaced():
     start = network().start(4)
     state = State(*(torch.randn(4, 17, 12, generator=Generator().manual_seed(s)) for s in (0, 1)))
     old, new = torch.full((4, 16), 1), torch.full((4, 16), 2)
@@ -90,7 +87,7 @@ def test_only_who_leaves_is_replaced() -> None:
         assert now[[1, 2]].equal(kept[[1, 2]]) and now[[0, 3]].equal(fresh[[0, 3]])
 
 
-def test_halting_early_follows_q_and_exploration_keeps_a_share() -> None:
+def test_halting_early_follows_q_and_exploration_keeps_a_share():
     n = 40_000
     early = Settings(steps=5, halt_early=True, exploration=0.0)
     q = torch.tensor([0.1, -0.1]).repeat(n // 2)
@@ -134,7 +131,7 @@ def by_hand(settings: Settings, steps: int) -> TRM:
 @pytest.mark.parametrize(
     "change", [{}, {"steps": 1}, {"halt_weight": 0.0}, {"loss": "stablemax", "halt_weight": 0.3}]
 )
-def test_a_run_equals_the_papers_loop(change: dict) -> None:
+def test_a_run_equals_the_papers_loop(change):
     """In double precision all the way, losses too."""
     settings = replace(SETTINGS, **change)
     run = begin(settings, network().double())
@@ -143,7 +140,7 @@ def test_a_run_equals_the_papers_loop(change: dict) -> None:
     assert_close(weights(run.model), weights(by_hand(settings, 6)), rtol=0, atol=1e-12)
 
 
-def test_the_average_is_the_sum_in_closed_form() -> None:
+def test_the_average_is_the_sum_in_closed_form():
     d, run = 0.8, begin(replace(SETTINGS, ema=0.8))
     seen = [weights(run.model)]
     for _ in range(5):
@@ -154,7 +151,7 @@ def test_the_average_is_the_sum_in_closed_form() -> None:
     assert not weights(run.judged).equal(weights(run.model)) and begin().average is None
 
 
-def test_the_schedule_and_the_clip_bound_a_step() -> None:
+def test_the_schedule_and_the_clip_bound_a_step():
     run = begin(replace(SETTINGS, clip=1e-3), schedule=lambda step: 0.5 if step == 0 else 0.0)
     before = weights(run.model)
     run.step()
@@ -164,7 +161,7 @@ def test_the_schedule_and_the_clip_bound_a_step() -> None:
     assert (weights(run.model) - before).norm().item() == pytest.approx(moved, rel=1e-5)
 
 
-def test_mixed_precision_stays_near() -> None:
+def test_mixed_precision_stays_near():
     """bfloat16 keeps eight bits: losses agree to a per cent, and so does each weight's gradient.
 
     Older torch has lost those of weights that were used without gradient before.
@@ -178,9 +175,7 @@ def test_mixed_precision_stays_near() -> None:
 
 
 @pytest.mark.parametrize("ema", [None, 0.5])
-def test_what_is_judged_is_probed_off_the_clock(
-    ema: float | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_judged_is_probed_off_the_clock(ema, monkeypatch):
     """On a clock that only the run moves: a step by a second, a probe by a hundred."""
     run, now, watched = begin(replace(SETTINGS, ema=ema)), 0.0, []
     monkeypatch.setattr(supervision, "time", SimpleNamespace(perf_counter=lambda: now))
@@ -197,28 +192,27 @@ def test_what_is_judged_is_probed_off_the_clock(
         return step()
 
     monkeypatch.setattr(run, "step", second)
-    seen = supervision.train(
-        run, 5, probe=slow, probe_every=2, watch=lambda step, seen: watched.append(step)
-    )
+    watch = lambda step, _: watched.append(step)  # noqa: E731
+    seen = supervision.train(run, 5, probe=slow, probe_every=2, watch=watch)
     assert seen.steps.tolist() == seen.seconds.tolist() == watched == [0, 2, 4, 5]
     assert now == 405 and seen.seen["w"].shape == (4, len(weights(run.model)))
     assert seen.seen["w"][-1].equal(weights(run.judged))
     assert seen.seen["w"][-1].equal(weights(run.model)) == (ema is None)
 
 
-@pytest.mark.parametrize(
-    ("name", "values", "reason"),
-    [
-        ("loss", ["hinge"], "softmax, stablemax"),
-        ("seats", [0], "no training"),
-        ("steps", [0], "no training"),
-        ("exploration", [1.5, math.nan], "shares"),
-        ("ema", [1.0, -0.5, math.nan], "shares"),
-        ("halt_weight", [-1.0, math.nan], "halt_weight is 0 or more"),
-        ("clip", [-1.0, 0.0, math.nan], "clip above 0"),
-    ],
-)
-def test_settings_that_cannot_be_are_refused(name: str, values: list, reason: str) -> None:
+REFUSED = [
+    ("loss", ["hinge"], "softmax, stablemax"),
+    ("seats", [0], "no training"),
+    ("steps", [0], "no training"),
+    ("exploration", [1.5, math.nan], "shares"),
+    ("ema", [1.0, -0.5, math.nan], "shares"),
+    ("halt_weight", [-1.0, math.nan], "halt_weight is 0 or more"),
+    ("clip", [-1.0, 0.0, math.nan], "clip above 0"),
+]
+
+
+@pytest.mark.parametrize(("name", "values", "reason"), REFUSED)
+def test_settings_that_cannot_be_are_refused(name, values, reason):
     for value in values:
         with pytest.raises(ValueError, match=reason):
             Settings(**{name: value})

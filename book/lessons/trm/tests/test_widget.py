@@ -20,7 +20,6 @@ SMALL = Config(
 
 
 def numbers(config: Config = SMALL) -> dict[str, torch.Tensor]:
-    """Those of two models, each one of half precision."""
     models = [TRM(config, Generator().manual_seed(i)).half().float() for i in range(2)]
     states = [model.state_dict() for model in models]
     return {name: torch.stack([state[name] for state in states]) for name in states[0]}
@@ -55,17 +54,17 @@ def test_what_the_reader_chose_stays_until_boards_have_another_shape() -> None:
     assert (widget.run, widget.puzzle) == ("one", first)
 
 
-@pytest.mark.parametrize(
-    ("change", "sentence"),
-    [
-        ({"config": replace(SMALL, mixer="attention", width=16)}, "mixer 'mlp', not 'attention'"),
-        (
-            {"task": Sudoku(2, 5), "config": replace(SMALL, cells=100, vocabulary=11)},
-            "room for 9 digits, not 10",
-        ),
-        ({"task": Sudoku(2, 2)}, "boards have 16 cells and a vocabulary of 5; .* for 36 and 7"),
-    ],
-)
+REFUSED = [
+    ({"config": replace(SMALL, mixer="attention", width=16)}, "mixer 'mlp', not 'attention'"),
+    (
+        {"task": Sudoku(2, 5), "config": replace(SMALL, cells=100, vocabulary=11)},
+        "room for 9 digits, not 10",
+    ),
+    ({"task": Sudoku(2, 2)}, "boards have 16 cells and a vocabulary of 5; .* for 36 and 7"),
+]
+
+
+@pytest.mark.parametrize(("change", "sentence"), REFUSED)
 def test_what_no_page_can_show_is_neither_loaded_nor_taught(change: dict, sentence: str) -> None:
     widget = SudokuExplorer()
     with pytest.raises(ValueError, match=sentence):
@@ -92,7 +91,6 @@ def test_the_puzzle_to_start_with_is_minimal_and_of_a_class_that_is_held_out() -
 
 
 def test_a_use_of_the_network_is_a_thought_or_an_answer() -> None:
-    """Around it, the recursion is the model's own."""
     model = Used(SMALL, Generator().manual_seed(1)).requires_grad_(False)
     puzzles, _ = TASK.sample(3, Generator().manual_seed(2))
     y, z = model.start(3)

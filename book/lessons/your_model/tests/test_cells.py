@@ -15,7 +15,6 @@ CELLS = exercises.cells(exercises.ROOT / lesson_page("your_model"))
 
 
 def scope() -> dict:
-    """What the lesson defines, trained nothing."""
     found: dict = {}
     for name in ("setup", "loss", "model", "train-planted"):
         tree = ast.parse(python_code(CELLS[name]))
@@ -26,7 +25,6 @@ def scope() -> dict:
 
 
 def test_each_function_is_right_when_alone() -> None:
-    """Labels moved once, by the one or by the other, are the next letters."""
     of = scope()
     x = of["texts"](0)[:2]
     (moved,) = {int(a - b) % 26 for a, b in zip(of["collate"](x)[0, :-1], x[0, :-1], strict=True)}
@@ -37,7 +35,6 @@ def test_each_function_is_right_when_alone() -> None:
 
 
 def test_a_label_is_the_one_score_whose_rise_lowers_the_loss() -> None:
-    """As the lesson tells it, at every place, by raising one after another."""
     of = scope()
     x = of["texts"](0)[:1, :5]
     for asks, ahead in ((of["loss"], 1), (of["planted"], 2)):
