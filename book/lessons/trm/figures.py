@@ -158,7 +158,8 @@ def taken(recorded: Recorded) -> Picture:
                 va="top")  # fmt: skip
         ax.set(xlim=(0, 100), ylim=(len(solved) - 0.5, -0.6))
         ax.set_xlabel("solved, of a hundred", fontsize=LETTERS)
-        ax.set_yticks(range(len(solved)), solved, fontsize=LETTERS)
+        steps = [f"{n}. {name}" if n else name for n, name in enumerate(solved)]
+        ax.set_yticks(range(len(solved)), steps, fontsize=LETTERS)
         ax.tick_params(labelsize=LETTERS)
         ax.tick_params(axis="y", length=0)
     return Picture(
