@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -13,10 +14,13 @@ from torch.nn.utils import spectral_norm as of_old
 from torch.nn.utils.parametrizations import spectral_norm
 from torch.testing import assert_close
 
+from attn_notes.models.dialectical import PUBLISHED, Config, DialecticalHead
 from attn_notes.training.ensemble import train
 from attn_notes.training.plain import of_matrices
 
 X = torch.randn(3, 5, 8, generator=Generator().manual_seed(1))
+HALTS = Config(width=8, head_dim=4, steps=3, tension_tau=0.4, halt_eps=0.1)
+STARTS = replace(PUBLISHED, width=8, head_dim=4, steps=3, tension_tau=0.4, halt_eps=0.1)
 
 
 class Four(nn.Module):
@@ -58,7 +62,13 @@ LAYERS: dict[str, Any] = {
     "GRU": partial(Recurrent, nn.GRU),
     "LSTM of two layers": partial(Recurrent, nn.LSTM, num_layers=2),
     "RNN": partial(Recurrent, nn.RNN, nonlinearity="relu"),
+    "a head whose tokens halt": lambda: DialecticalHead(HALTS, drawn()),
+    "a head whose tokens start again": lambda: DialecticalHead(STARTS, drawn()),
 }
+
+
+def drawn() -> Generator:
+    return Generator().manual_seed(torch.initial_seed())
 
 
 def loss(model: Any, x: Tensor) -> Tensor:
