@@ -17,7 +17,7 @@ from attn_notes.analysis import leaks, statistics
 from attn_notes.models import attention, deep_qkv, dialectical, equilibrium, triple_product, trm
 from attn_notes.programs import initial
 from attn_notes.programs.forward import forward
-from attn_notes.programs.training import step
+from attn_notes.programs.training import inputs, step
 from attn_notes.tasks import brackets, copying, sorting, sudoku, text
 from attn_notes.training import comparison, ensemble, plain, schedules
 from book.kit import cost, words
@@ -53,11 +53,30 @@ def floor(**change: Any) -> object:
     return doubt.floor(**data | change)
 
 
-def train(**change: Any) -> object:
-    """A model of one number, trained for no step."""
-    settings = {"steps": 0, "optimizer": partial(torch.optim.SGD, lr=0.1), **change}
-    model = nn.Linear(1, 1, bias=False)
-    return ensemble.train([model], lambda m, x: m(x).sum(), torch.ones(1, 1), **settings)
+def train(*models: nn.Module, **change: Any) -> object:
+    """Models, or one of one number, trained for no step."""
+    settings = {"steps": 0, "optimizer": partial(torch.optim.SGD, lr=0.1), "data": torch.ones(1, 1)}
+    given = {"models": models or [nn.Linear(1, 1)], "loss": lambda m, x: m(x).sum()}
+    return ensemble.train(**given | settings | change)
+
+
+def two(trained: bool) -> nn.Module:
+    """Two layers, the second of which may be as it was."""
+    return nn.Sequential(nn.Linear(1, 1), nn.Linear(1, 1).requires_grad_(trained))
+
+
+def save(**change: Any) -> object:
+    """What would be written into a folder that cannot be there."""
+    batch = {"x": torch.ones(5, 3)}
+    layer = nn.Linear(3, 2, bias=False)
+    program = step(layer, lambda m, b: m(b["x"]).sum(), batch)
+    given = {"inputs": inputs(layer, batch), "rate": 0.1, "steps": 10, **change}
+    return program.save(__file__, **given)
+
+
+def causal(**change: Any) -> object:
+    given = {"model": nn.Embedding(9, 9), "tokens": whole([0, 3, 5, 8, 1]), "vocabulary": 9}
+    return doubt.causal(**given | change)
 
 
 def train_kinds(**change: Any) -> object:
@@ -225,6 +244,17 @@ comparison.train_kinds({"": lambda g: None}, max, G, seeds=1, steps=1, lr=0.1)  
 ensemble.train([None], max, NONE, steps=1, optimizer=max)  # models must be a list of torch modules
 train_kinds(seeds=2.5)  # seeds must be a whole number or a list of whole numbers, not 2.5
 plain.of_matrices(3)  # optimizer must be a function, not 3
+train(models=[])  # at least one model
+train(data=len)  # give generators where data is a function
+train(*[nn.Linear(1, 1)] * 3, data=len, generators=[G])  # 3 models need as many generators, not 1
+train(sorter(variant="plain"), sorter(variant="fixed_gate"))  # model 1 has other settings
+train(sorter(), sorter(temperature=2.0))  # model 1 has other settings
+train(two(False), two(True))  # model 1 trains others
+train(two(False).requires_grad_(False))  # these have none
+train(nn.LazyLinear(4))  # `weight` has no shape yet: call each model once
+train(probe=lambda _: {"x": torch.rand(1)})  # what is trained draws random
+train(nn.Sequential(nn.Linear(1, 1), nn.Dropout(0.1)), steps=1, optimizer=torch.optim.LBFGS)  # draw
+train(steps=5, data=lambda g, n=iter((3, 5)): torch.ones(next(n), 1), generators=[G])  # keep their
 schedules.warmup_cosine(-1, 0)  # steps must be at least 0
 schedules.warmup_cosine(1, 0, NAN)  # last must be 0 or more and finite
 """,
@@ -236,12 +266,32 @@ forward(nn.Linear(1, 1), {"x": torch.ones(1)}, ("y",), method="no")  # Linear ha
 step(nn.Linear(1, 1), lambda m, b: None, torch.ones(1, 1))  # loss must return one number
 step(nn.Linear(1, 1), lambda m, b: m(b).sum(), {})  # batch must have at least one value
 initial.draws(lambda generator: None)  # build must return a torch module, not None
+save(inputs={})  # inputs: batch.x, weight is missing
+save(inputs={"batch.x": torch.ones(5, 3), "weight": torch.ones(2, 3), "b": NONE})  # b is missing
+save(inputs={"batch.x": torch.ones(5, 3), "weight": torch.ones(3, 2)})  # [3, 2], and [2, 3] is
+save(batches=[{"z": torch.ones(1)}])  # batch 0: the program reads no z
+save(batches=[{"batch.x": torch.ones(5, 3)}, {}])  # batch 1: batch.x is missing
+save(batches=[{"weight": torch.ones(2, 3)}])  # batch 0 has weight, which is trained
+save(rate=0.0)  # rate must be positive
+save(steps=0)  # steps must be at least 1
+save(warmup=-1)  # warmup must be at least 0
+save(decay=-0.1)  # decay must be 0 or more
 forward(nn.Linear(1, 1), {"weight": torch.ones(1)}, ("y",))  # weight: name of an input and of a
 forward(nn.Linear(1, 1), {"x": torch.ones(1)}, ("y", "z"))  # returns 1 tensors, and 2 names
 """,
     "doubt": """
-doubt.causal(nn.Embedding(3, 3), whole([0]), 3)  # two tokens or more, not
-doubt.causal(nn.Embedding(3, 3), whole([0, 3]), 3)  # between 0 and 2
+causal(tokens=_) for whole([0]), torch.zeros(0, 5).long()  # texts [n, t] of two tokens or more, not
+causal(tokens=whole([0, 9]))  # tokens must lie between 0 and 8
+causal(vocabulary=1)  # vocabulary must be at least 2
+causal(modes=())  # modes must have at least one
+causal(modes=("test",))  # mode must be one of eval, train, not 'test'
+causal(cuts=[0])  # cut must be at least 1
+causal(cuts=[5])  # cut must be at most 4
+causal(special=[9])  # special must be at most 8
+causal(pad=-1)  # special must be at least 0
+causal(budget=_) for 0.0, NAN  # budget must be positive
+causal(model=lambda x: "none")  # makes str, and
+causal(model=lambda x: torch.ones(1, 1, 9))  # makes [(1, 1, 9)], and
 floor(train=torch.zeros(0).long())  # train must have at least one
 floor(test=torch.full((4,), 3))  # test must lie between 0 and 2
 floor(vocabulary=1)  # vocabulary must be at least 2

@@ -154,8 +154,6 @@ def test_opposed_poles_are_a_sum_of_draws() -> None:
 
 
 class Holder(nn.Module):
-    """One parameter."""
-
     def __init__(self, tensor: torch.Tensor) -> None:
         super().__init__()
         self.w = nn.Parameter(tensor)

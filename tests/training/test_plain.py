@@ -62,6 +62,7 @@ LAYERS: dict[str, Any] = {
     "GRU": partial(Recurrent, nn.GRU),
     "LSTM of two layers": partial(Recurrent, nn.LSTM, num_layers=2),
     "RNN": partial(Recurrent, nn.RNN, nonlinearity="relu"),
+    "dropout that draws nothing": lambda: nn.Sequential(nn.Linear(8, 8), nn.Dropout(0.1)).eval(),
     "a head whose tokens halt": lambda: DialecticalHead(HALTS, drawn()),
     "a head whose tokens start again": lambda: DialecticalHead(STARTS, drawn()),
 }
