@@ -318,7 +318,9 @@ doubt.compare(max, max, [NAN])  # rate must be a finite number, not nan
 doubt.compare(max, max, [0.1], seeds=_) for 2.5, None, "8", True, [1.5]  # seeds must be a whole
 doubt.compare(max, max, [0.1], seeds=10**12)  # seeds must be at most 1,000,000
 doubt.compare(max, max, [0.1], tuning=0)  # tuning must be at least 1, not 0
-doubt.compare(lambda rate, seeds: "abc", max, [0.1])  # an arm returns a number a seed, not 'abc'
+doubt.compare(lambda *_: "abc", max, [0.1])  # an arm returns a number a seed, not 'abc'
+doubt.compare(lambda *_: NONE, max, [0.1])  # an arm returns a number a seed, not
+doubt.compare(max, max, [0.1], seeds=[1, 1])  # seeds must differ: one that stands twice shows
 doubt.compare(lambda rate, seeds: None, 3, [0.1])  # theirs must be a function, not 3
 floor(train=_) for None, "abc", [0.5], torch.ones(3), [[1], [1, 2]]  # train must be whole numbers
 floor(test=_) for 1, torch.tensor(1), torch.zeros(1).long()  # test must have at least one
