@@ -17,7 +17,7 @@ from attn_notes.analysis import leaks, statistics
 from attn_notes.models import attention, deep_qkv, dialectical, equilibrium, triple_product, trm
 from attn_notes.programs import initial
 from attn_notes.programs.forward import forward
-from attn_notes.programs.training import step
+from attn_notes.programs.training import inputs, step
 from attn_notes.tasks import brackets, copying, sorting, sudoku, text
 from attn_notes.training import comparison, ensemble, plain, schedules
 from book.kit import cost, words
@@ -53,11 +53,30 @@ def floor(**change: Any) -> object:
     return doubt.floor(**data | change)
 
 
-def train(**change: Any) -> object:
-    """A model of one number, trained for no step."""
-    settings = {"steps": 0, "optimizer": partial(torch.optim.SGD, lr=0.1), **change}
-    model = nn.Linear(1, 1, bias=False)
-    return ensemble.train([model], lambda m, x: m(x).sum(), torch.ones(1, 1), **settings)
+def train(*models: nn.Module, **change: Any) -> object:
+    """Models, or one of one number, trained for no step."""
+    settings = {"steps": 0, "optimizer": partial(torch.optim.SGD, lr=0.1), "data": torch.ones(1, 1)}
+    given = {"models": models or [nn.Linear(1, 1)], "loss": lambda m, x: m(x).sum()}
+    return ensemble.train(**given | settings | change)
+
+
+def two(trained: bool) -> nn.Module:
+    """Two layers, the second of which may be as it was."""
+    return nn.Sequential(nn.Linear(1, 1), nn.Linear(1, 1).requires_grad_(trained))
+
+
+def save(**change: Any) -> object:
+    """What would be written into a folder that cannot be there."""
+    batch = {"x": torch.ones(5, 3)}
+    layer = nn.Linear(3, 2, bias=False)
+    program = step(layer, lambda m, b: m(b["x"]).sum(), batch)
+    given = {"inputs": inputs(layer, batch), "rate": 0.1, "steps": 10, **change}
+    return program.save(__file__, **given)
+
+
+def causal(**change: Any) -> object:
+    given = {"model": nn.Embedding(9, 9), "tokens": whole([0, 3, 5, 8, 1]), "vocabulary": 9}
+    return doubt.causal(**given | change)
 
 
 def train_kinds(**change: Any) -> object:
@@ -68,8 +87,7 @@ def train_kinds(**change: Any) -> object:
 
 REFUSED = {
     "sorting": """
-sorting.decode([1, -1])  # ids must lie between 0 and 3, not between -1 and 1
-sorting.decode([4])  # ids must lie between 0 and 3
+sorting.decode(_) for [1, -1], [4]  # ids must lie between 0 and 3, not between
 sorting.sample(-1, G)  # n must be at least 0, not -1
 sorting.sample(10**12, G)  # n must be at most 1,000,000
 sorting.sample_weights(0, G)  # n must be at least 1, not 0
@@ -110,19 +128,16 @@ brackets.trim((torch.zeros(0, 3).long(),) * 2)  # strings must have at least one
 TEXT.decode([_]) for -1, 5  # numbers must lie between 0 and 4
 TEXT.encode("tüqo")  # the text has no 'o', 'q', 't', 'ü'
 TEXT.sample(-1, 3, G)  # n must be at least 0
-TEXT.sample(1, 0, G)  # length must be at least 1
-TEXT.held_out(0)  # length must be at least 1
+_(0) for TEXT.held_out, partial(TEXT.sample, 1, generator=G)  # length must be at least 1
 TEXT.count_losses(10**9)  # an order of 1000000000 cannot be counted
 ABC.count_losses(_) for 0, 40  # with 3 characters an order of {} cannot
 FEW.sample(3, 10, G)  # the training part has 10 characters, too few: 10 predictions need 11
 FEW.held_out(2)  # the validation part has 2 characters
-text.groups_of(whole([1, 2])[0], 0, 3)  # k must be at least 1
-text.groups_of(whole([1, 2])[0], 3, 3)  # k must be at most 2
+text.groups_of(whole([1, 2])[0], _, 3) for 0, 3  # k must be at
 text.count_losses(whole([3])[0], whole([0])[0], 3, 1)  # train must lie between
 """,
     "sudoku": """
-sudoku.Sudoku(*_) for (5, 5), (1, 1), (6, 6), (0, 3)  # 2 to 16 cells, not
-sudoku.Sudoku(1, 35)  # 2 to 16 cells, not 1 × 35
+sudoku.Sudoku(*_) for (5, 5), (1, 1), (6, 6), (0, 3), (1, 35)  # 2 to 16 cells, not
 sudoku.Sudoku(held_out_share=_) for 1.0, -0.1, NAN  # is held out, not {}
 sudoku.Sudoku(symmetries="some")  # labels, all
 sudoku.Sudoku(3, 4, symmetries="all")  # 82,944 orders
@@ -130,20 +145,15 @@ sudoku.Sudoku().sample(1, G, "easy")  # mixed, minimal
 sudoku.Sudoku().sample(-1, G)  # at least 0, not -1
 sudoku.Sudoku(held_out_share=0.0).sample(1, G, held_out=True)  # holds out no class
 SUDOKU.grids(-1, G)  # n must be at least 0
-SUDOKU.place(whole([5] * 16))  # boards must lie between 0 and 4
-SUDOKU.rounds(whole([-1] * 16))  # boards must lie between 0 and 4
-SUDOKU.solve(whole([5] * 16))  # boards must lie between 0 and 4
+_(whole([5] * 16)) for SUDOKU.place, SUDOKU.rounds, SUDOKU.solve  # boards must lie between 0 and 4
 SUDOKU.solve(whole([0] * 16), limit=0)  # limit must be at least 1
-SUDOKU.class_key(whole([0] * 16))  # grids must lie between 1 and 4
-SUDOKU.held_out(whole([0] * 16))  # grids must lie between 1 and 4
+_(whole([0] * 16)) for SUDOKU.class_key, SUDOKU.held_out  # grids must lie between 1 and 4
 SUDOKU.write(whole([5] * 16)[0])  # board must lie between 0 and 4
 SUDOKU.augment((whole([0] * 16), whole([5] * 16)), G)  # boards must lie between 0 and 4
 SUDOKU.drawer(WHOLE)  # bank must have at least one
 SUDOKU.drawer((whole([0] * 16),) * 2)(-1, G)  # n must be at least 0
 SUDOKU.read("1" * _) for 0, 15, 17  # a board has 16 cells, and this one has {}
-SUDOKU.read("1234 3412 2143 432x")  # 'X' is not a cell
-SUDOKU.read("1234 3412 2143 4325")  # '5' is not a cell: use 1 to 4, and . for a blank
-SUDOKU.read("1234 3412 2143 432²")  # '²' is not a cell
+SUDOKU.read("1234 3412 2143 432" + _) for *"X5²",  # '{}' is not a cell: use 1 to 4, and .
 SUDOKU.read("11.. .... .... ....")  # 1 stands twice in row 1
 SUDOKU.read("1... .... 1... ....")  # 1 stands twice in column 1
 SUDOKU.read("..3. ...3 .... ....")  # 3 stands twice in box 2
@@ -159,9 +169,8 @@ attention.dot_scores(*torch.ones(2, 1, 3, 0))  # at least one dimension
 attention.linear(0, 3, G)  # inputs must be at least 1
 """,
     "deep_qkv": """
-deep_qkv.Config(heads=0)  # heads must be at least 1, not 0
 deep_qkv.Config(heads=4)  # 4 heads do not divide an embedding of 6
-deep_qkv.Config(**{_: 0}) for "rank", "embedding", "vocabulary", "context"  # {} must be at least 1
+deep_qkv.Config(**{_: 0}) for *"rank heads embedding vocabulary context".split(),  # {} must be at
 deep_qkv.Config(vocabulary=10**12)  # vocabulary must be at most
 deep_qkv.Config(temperature=_) for INF, NAN, 0.0  # temperature must be positive and finite
 deep_qkv.Config(variant="rotary")  # variant must be one of gated, strict
@@ -178,11 +187,7 @@ dialectical.Config(tension_tau=_) for NAN, INF, -0.1  # tension_tau must be 0 or
 dialectical.Config(steps=10**12)  # steps must be at most
 dialectical.Config(steps=0)  # at least one step, not 0
 dialectical.Config(streams=3)  # 1 or 2 streams, not 3
-dialectical.Config(mask="none")  # mask must be one of published, causal, not 'none'
-dialectical.Config(tilts="value")  # tilts must be one of query, key, not 'value'
-dialectical.Config(values="split")  # values must be one of opposed, shared, not 'split'
-dialectical.Config(tension="angle")  # tension must be one of cosine, variation, not 'angle'
-dialectical.Config(halting="never")  # halting must be one of published, absorbing, not 'never'
+dialectical.Config(**{_: "none"}) for *dialectical.PARTS,  # {} must be one of
 dialectical.LanguageModel(dialectical.Config(context=13), G)(whole([0] * 14))  # at most 13 tokens
 """,
     "equilibrium": """
@@ -194,8 +199,7 @@ settling().settle(torch.zeros(0, 3).long())  # x must have at least one
 settling()(whole([1] * 8))  # at most 7 tokens, not 8
 equilibrium.Relaxation(1, _) for INF, 0.0, NAN  # a step is positive, not {}
 equilibrium.Relaxation(10**12, 0.1)  # steps must be at most
-equilibrium.Relaxation(-1, 0.1)  # cannot be negative, as in -1 and 0
-equilibrium.Relaxation(1, 0.1, -2)  # cannot be negative, as in 1 and -2
+equilibrium.Relaxation(*_) for (-1, 0.1, 0), (1, 0.1, -2)  # cannot be negative, as in
 """,
     "triple_product": """
 triple_product.Config(vocabulary=0)  # vocabulary must be at least 1
@@ -203,8 +207,7 @@ triple_product.Config(width=10**12)  # width must be at most
 triple_product.Config(width=33)  # 2 heads do not divide a width of 33
 triple_product.Config(width=6)  # even, not 3
 triple_product.Config(**{_: 0}) for "layers", "heads"  # {} must be at least 1, not 0
-triple_product.Config(head_dim=5)  # even, not 5
-triple_product.Config(head_dim=0)  # even, not 0
+triple_product.Config(head_dim=_) for 5, 0  # even, not {}
 triple_product.Config(score="cosine")  # score must be one of dot, volume, angle, line, not 'cosine'
 triple_product.Config(form="fast")  # form must be one of expanded, projected, residual, stable, not
 triple_product.TripleProductAttention(4, 0, 2, G)  # heads must be at least 1
@@ -214,8 +217,8 @@ triple_product.TripleProductAttention(8, 2, 4, G, form="fast")  # form must be o
     "trm": """
 trm.Config(expansion=_) for NAN, INF, 0.0  # expansion must be positive and finite
 trm.Config(width=10**12)  # width must be at most
-thinker(**{_: 0}) for "cells", "summary", "width", "layers", "multiple", "heads"  # {}
-thinker(**{_: 0}) for "vocabulary", "latent_steps", "cycles"  # {}
+thinker(**{_: 0}) for *"cells summary width layers multiple heads vocabulary cycles".split(),  # {}
+thinker(latent_steps=0)  # latent_steps
 thinker(mixer="convolution")  # mixer must be one of mlp, attention
 thinker(norm="batch")  # norm must be one of channels, tokens
 thinker(mixer="attention", heads=5)  # do not make up a width
@@ -241,6 +244,17 @@ comparison.train_kinds({"": lambda g: None}, max, G, seeds=1, steps=1, lr=0.1)  
 ensemble.train([None], max, NONE, steps=1, optimizer=max)  # models must be a list of torch modules
 train_kinds(seeds=2.5)  # seeds must be a whole number or a list of whole numbers, not 2.5
 plain.of_matrices(3)  # optimizer must be a function, not 3
+train(models=[])  # at least one model
+train(data=len)  # give generators where data is a function
+train(*[nn.Linear(1, 1)] * 3, data=len, generators=[G])  # 3 models need as many generators, not 1
+train(sorter(variant="plain"), sorter(variant="fixed_gate"))  # model 1 has other settings
+train(sorter(), sorter(temperature=2.0))  # model 1 has other settings
+train(two(False), two(True))  # model 1 trains others
+train(two(False).requires_grad_(False))  # these have none
+train(nn.LazyLinear(4))  # `weight` has no shape yet: call each model once
+train(probe=lambda _: {"x": torch.rand(1)})  # what is trained draws random
+train(nn.Sequential(nn.Linear(1, 1), nn.Dropout(0.1)), steps=1, optimizer=torch.optim.LBFGS)  # draw
+train(steps=5, data=lambda g, n=iter((3, 5)): torch.ones(next(n), 1), generators=[G])  # keep their
 schedules.warmup_cosine(-1, 0)  # steps must be at least 0
 schedules.warmup_cosine(1, 0, NAN)  # last must be 0 or more and finite
 """,
@@ -252,14 +266,33 @@ forward(nn.Linear(1, 1), {"x": torch.ones(1)}, ("y",), method="no")  # Linear ha
 step(nn.Linear(1, 1), lambda m, b: None, torch.ones(1, 1))  # loss must return one number
 step(nn.Linear(1, 1), lambda m, b: m(b).sum(), {})  # batch must have at least one value
 initial.draws(lambda generator: None)  # build must return a torch module, not None
+save(inputs={})  # inputs: batch.x, weight is missing
+save(inputs={"batch.x": torch.ones(5, 3), "weight": torch.ones(2, 3), "b": NONE})  # b is missing
+save(inputs={"batch.x": torch.ones(5, 3), "weight": torch.ones(3, 2)})  # [3, 2], and [2, 3] is
+save(batches=[{"z": torch.ones(1)}])  # batch 0: the program reads no z
+save(batches=[{"batch.x": torch.ones(5, 3)}, {}])  # batch 1: batch.x is missing
+save(batches=[{"weight": torch.ones(2, 3)}])  # batch 0 has weight, which is trained
+save(rate=0.0)  # rate must be positive
+save(steps=0)  # steps must be at least 1
+save(warmup=-1)  # warmup must be at least 0
+save(decay=-0.1)  # decay must be 0 or more
 forward(nn.Linear(1, 1), {"weight": torch.ones(1)}, ("y",))  # weight: name of an input and of a
 forward(nn.Linear(1, 1), {"x": torch.ones(1)}, ("y", "z"))  # returns 1 tensors, and 2 names
 """,
     "doubt": """
-doubt.causal(nn.Embedding(3, 3), whole([0]), 3)  # two tokens or more, not
-doubt.causal(nn.Embedding(3, 3), whole([0, 3]), 3)  # between 0 and 2
+causal(tokens=_) for whole([0]), torch.zeros(0, 5).long()  # texts [n, t] of two tokens or more, not
+causal(tokens=whole([0, 9]))  # tokens must lie between 0 and 8
+causal(vocabulary=1)  # vocabulary must be at least 2
+causal(modes=())  # modes must have at least one
+causal(modes=("test",))  # mode must be one of eval, train, not 'test'
+causal(cuts=[0])  # cut must be at least 1
+causal(cuts=[5])  # cut must be at most 4
+causal(special=[9])  # special must be at most 8
+causal(pad=-1)  # special must be at least 0
+causal(budget=_) for 0.0, NAN  # budget must be positive
+causal(model=lambda x: "none")  # makes str, and
+causal(model=lambda x: torch.ones(1, 1, 9))  # makes [(1, 1, 9)], and
 floor(train=torch.zeros(0).long())  # train must have at least one
-floor(test=torch.zeros(1).long())  # test must have at least one
 floor(test=torch.full((4,), 3))  # test must lie between 0 and 2
 floor(vocabulary=1)  # vocabulary must be at least 2
 floor(orders=[])  # orders must have at least one
@@ -272,8 +305,7 @@ doubt.twins(["a"], ["b"], near=_) for 0.0, 1.0, NAN  # near must lie between 0 a
 doubt.twins(["a"], ["b"], scores=torch.zeros(2))  # 1 items have as many scores
 doubt.proper(abs, whole([0]), 1)  # vocabulary must be at least 2
 doubt.proper(abs, whole([0, 1]), 5, budget=0.0)  # budget must be positive
-doubt.slope(nn.Linear(2, 1).requires_grad_(False), lambda m: torch.ones(()))  # no parameter
-doubt.slope(nn.ReLU(), lambda m: torch.ones(()))  # no parameter of the model
+doubt.slope(nn.Linear(2, 1).requires_grad_(False), lambda m: torch.ones(()))  # no parameter of the
 doubt.targets(max, whole([0, 3]), 3)  # tokens must lie between
 doubt.targets(max, whole([]), 3)  # tokens must have at least one value
 doubt.targets(max, whole([0, 1]), 2)  # vocabulary must be at least 3, not 2
@@ -286,15 +318,16 @@ doubt.compare(max, max, [NAN])  # rate must be a finite number, not nan
 doubt.compare(max, max, [0.1], seeds=_) for 2.5, None, "8", True, [1.5]  # seeds must be a whole
 doubt.compare(max, max, [0.1], seeds=10**12)  # seeds must be at most 1,000,000
 doubt.compare(max, max, [0.1], tuning=0)  # tuning must be at least 1, not 0
-doubt.compare(lambda rate, seeds: "abc", max, [0.1])  # an arm returns a number a seed, not 'abc'
+doubt.compare(lambda *_: "abc", max, [0.1])  # an arm returns a number a seed, not 'abc'
+doubt.compare(lambda *_: NONE, max, [0.1])  # an arm returns a number a seed, not
+doubt.compare(max, max, [0.1], seeds=[1, 1])  # seeds must differ: one that stands twice shows
 doubt.compare(lambda rate, seeds: None, 3, [0.1])  # theirs must be a function, not 3
 floor(train=_) for None, "abc", [0.5], torch.ones(3), [[1], [1, 2]]  # train must be whole numbers
-floor(test=_) for 1, torch.tensor(1)  # test must have at least one
+floor(test=_) for 1, torch.tensor(1), torch.zeros(1).long()  # test must have at least one
 floor(entropy=_) for "2", True, [1.0]  # entropy must be a number or None
 floor(losses="low")  # losses must be numbers or a number or None, not 'low'
 doubt.proper(_, whole([0, 1]), 5) for None, 3, "model"  # model must be a function, not
-doubt.targets(max, [0, 1], 3)  # tokens must be whole numbers [n, t], not [0, 1]
-doubt.targets(max, torch.ones(1, 2), 3)  # tokens must be whole numbers [n, t], not float32 [1, 2]
+doubt.targets(max, _, 3) for [0, 1], torch.ones(1, 2)  # tokens must be whole numbers [n, t], not
 doubt.targets(max, whole([0, 1]), 3, parts=1.5)  # parts must be a whole number, not 1.5
 doubt.causal(max, whole([0, 1]), _) for "3", 3.0, None, True  # vocabulary must be a whole number
 doubt.causal(max, whole([0, 1]), 3, without="prefix")  # without must be a list of texts
@@ -307,14 +340,13 @@ doubt.proper(lambda x: "p", whole([0, 1]), 5)  # and of (1, 2) tokens the model 
 """,
     "analysis": """
 statistics.shift(NONE)  # differences must have at least one
-statistics.shift(torch.tensor([_])) for NAN, INF  # finite
 statistics.could_show_in_pairs(torch.tensor([NAN]))  # values must be finite
 statistics.difference(torch.tensor([NAN]), torch.ones(4))  # finite
-statistics.typical(torch.tensor([INF]))  # finite
+_(torch.tensor([INF])) for statistics.typical, statistics.shift  # finite
 statistics.compare(torch.ones(201), torch.ones(200))  # at most 40,000, not 40,200
 _(*torch.ones(2, 3000)) for statistics.rank_p, statistics.ends_lower  # at most 40,000, not 9,000
-statistics.ends_lower(NONE, torch.ones(4))  # ours must have at least
-statistics.ends_lower(torch.ones(4), NONE)  # theirs must have at least
+_(NONE, torch.ones(4)) for statistics.ends_lower, statistics.compare  # ours must have at least one
+_(torch.ones(4), NONE) for statistics.ends_lower, statistics.compare  # theirs must have at least
 statistics.within(NONE, NONE, 1.0)  # ours must have
 statistics.near([], [])  # found must have at least
 statistics.near([1.0], [1.0, 2.0])  # there are 1 and 2
@@ -322,13 +354,9 @@ statistics.all_rise([], [])  # before must have at least
 statistics.all_rise([1.0, 2.0], [3.0])  # there are 2 and 1
 statistics.every_seed(NONE)  # accuracies must have at least
 statistics.never_below([])  # losses must have at least
-statistics.compare(NONE, torch.ones(5))  # ours must have at least one value
-statistics.compare(torch.ones(5), NONE)  # theirs must have at least one value
 statistics.not_yet(NONE, torch.tensor([0, 1]))  # members must have at least one value
 statistics.stable_from(torch.zeros(0, 3).long(), NONE.long(), 27)  # nothing was probed
-words.span([], 1)  # values
-words.median(NONE)  # values
-words.of_seeds(NONE, 2)  # values
+_(NONE) for words.median, partial(words.of_seeds, digits=2), partial(words.span, digits=1)  # values
 leaks.future_leak(abs, torch.zeros(_).long(), 5) for (0, 5), (2, 1)  # give sequences
 leaks.future_leak(abs, torch.ones(2, 5).long(), _) for 1, 0  # {}
 cost.seconds({}, repeats=0)  # repeats must be at least 1

@@ -114,14 +114,7 @@ def test_deep_qkv(path: Path) -> None:
     # A few units in the last place of float32, which both sides rounded differently.
     assert_close(logits, torch.from_numpy(golden["logits"]), rtol=1e-5, atol=5e-6)
     assert_close(attention, torch.from_numpy(golden["attention"]), rtol=1e-5, atol=1e-6)
-
-    def count(*modules: torch.nn.Module) -> int:
-        return sum(p.numel() for module in modules for p in module.parameters())
-
-    block = model.block
-    norms = (block.ln1, block.ln2, model.norm)
-    parts = [(model.token,), (model.position,), (block.attention,), (block.feed_forward,), norms]
-    assert golden["params"].tolist() == [*(count(*part) for part in parts), count(model)]
+    assert golden["params"][-1] == sum(p.numel() for p in model.parameters())
 
 
 def load_copier(golden: np.lib.npyio.NpzFile, form: str) -> AttentionOnly:
@@ -404,11 +397,6 @@ class TestTRM:
     Nor are they, q, y or z further from that mean than one of ours may be; where weights are not
     chaotic, that is near.
     """
-
-    def test_parameter_count(self, path: Path) -> None:
-        golden = np.load(path)
-        published = sum(w.numel() for n, w in trm_weights(golden).items() if "init" not in n)
-        assert sum(p.numel() for p in load_trm(golden).parameters()) == published
 
     @pytest.mark.long
     @pytest.mark.slow

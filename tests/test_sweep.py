@@ -72,19 +72,9 @@ LEFT_OUT = {
     **{
         f"doubt.{name}": "takes models, files and functions around them; tests/doubt/"
         for name in (
-            *("blame", "causality", "checks", "comparing", "duplicates", "plugin", "precision"),
-            *(
-                "labels",
-                "losses",
-                "page",
-                "questions",
-                "reports",
-                "slopes",
-                "subject",
-                "sums",
-                "yours",
-                "__main__",
-            ),
+            *("blame", "causality", "checks", "comparing", "duplicates", "labels", "losses"),
+            *("page", "plugin", "precision", "questions", "reports", "slopes", "subject", "sums"),
+            *("yours", "__main__"),
         )
     },
     "training.plain": "takes models and optimisers; tests/training/test_plain.py",

@@ -4,7 +4,6 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from torch import Generator
 from torch.testing import assert_close
 
 from attn_notes.analysis.statistics import LEVEL, compare, not_yet, stable_from
@@ -48,26 +47,6 @@ def test_what_lies_outside_of_chance_is_what_is_told(ours: list[int], theirs: li
     c = compare(*(torch.tensor(each).double() for each in (ours, theirs)))
     assert (c.low <= c.first <= c.high) == (c.p >= LEVEL)
     assert c.low + c.high == pytest.approx(1)
-
-
-@pytest.mark.by_day
-@pytest.mark.parametrize("sizes", [(4, 4), (8, 8), (16, 16), (32, 32)])
-def test_crowds_of_one_kind_lie_within_chance(sizes: tuple[int, int]) -> None:
-    """In at least 95 of 100 repetitions, whatever arrivals look like: some never arrive."""
-    generator = Generator().manual_seed(11)
-    held = 0
-    for _ in range(500):
-        every = torch.rand(sum(sizes), generator=generator)
-        every[every > 0.8] = INF
-        c = compare(*every.split(sizes))
-        held += c.low <= c.first <= c.high
-    assert held / 500 >= 0.95 - 3 * math.sqrt(0.05 * 0.95 / 500)
-
-
-def test_chance_is_as_wide_as_the_normal_approximation() -> None:
-    """The variance of the share of pairs among two crowds of m and k is (m + k + 1) / 12mk."""
-    c = compare(*torch.rand(2, 40, generator=Generator().manual_seed(2)))
-    assert c.high - c.low == pytest.approx(2 * 1.96 * math.sqrt(81 / (12 * 1600)), rel=0.02)
 
 
 ARRIVALS = st.lists(

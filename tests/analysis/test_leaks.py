@@ -179,8 +179,6 @@ class Slotted:
 
 
 def within(model: Model) -> Callable[[Tensor], Tensor]:
-    """A function that a function knows."""
-
     def inner(x: Tensor) -> Tensor:
         return model(x)
 

@@ -1,7 +1,7 @@
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from itertools import combinations, pairwise, product
+from itertools import combinations, product
 from typing import Any
 
 import pytest
@@ -40,22 +40,14 @@ def test_a_verdict_with_what_was_found() -> None:
     ("ours", "theirs", "told", "found"),
     [
         # Two of the 70 ways to deal eight numbers into two hands of four are as far apart.
-        ([1, 2, 3, 4], [5, 6, 7, 8], True, "16 of 16 pairs, p = 0.029"),
-        ([5, 6, 7, 8], [1, 2, 3, 4], False, "0 of 16 pairs, p = 0.029"),
+        ([1, 2, 3, 4], [5, 6, 7, math.nan], True, "16 of 16 pairs, p = 0.029"),
+        ([5, 6, 7, math.nan], [1, 2, 3, 4], False, "0 of 16 pairs, p = 0.029"),
         # Two more ways, one on either side.
         ([1, 2, 3, 5], [4, 6, 7, 8], None, "15 of 16 pairs, p = 0.057"),
-        ([1, 2, 3, 4], [1, 2, 3, 4], None, "8 of 16 pairs, p = 1"),
-        ([1, 2, 3], [5, 6, 7], None, "9 of 9 pairs, p = 0.10"),
-        # Two of the 15 ways to deal six numbers into hands of two and four.
-        ([1, 2], [5, 6, 7, 8], None, "8 of 8 pairs, p = 0.13"),
+        ([math.inf] * 2, [math.nan] * 2, None, "2 of 4 pairs, p = 1"),
         (range(8), range(8, 16), True, "64 of 64 pairs, p < 0.001"),
         ([1, 2], [2, 3], None, "3.5 of 4 pairs, p = 0.67"),  # a draw is half a pair
         ([1, 2], [2.0001, 3], None, "4 of 4 pairs, p = 0.33"),  # and near is no draw
-        # Two of the 45 ways to deal ten numbers into hands of two and eight.
-        ([1, 2], range(3, 11), True, "16 of 16 pairs, p = 0.044"),
-        ([1, 2, 3, 4], [5, 6, 7, math.nan], True, "16 of 16 pairs, p = 0.029"),
-        ([5, 6, 7, math.nan], [1, 2, 3, 4], False, "0 of 16 pairs, p = 0.029"),
-        ([math.inf] * 2, [math.nan] * 2, None, "2 of 4 pairs, p = 1"),
         # Two of 924 ways.
         (range(6), range(6, 12), True, "36 of 36 pairs, p = 0.0022"),
     ],
@@ -93,20 +85,6 @@ def test_the_rank_test_is_exact_with_draws_too(ours: list[float], theirs: list[f
     assert told is (None if p >= Fraction(1, 20) else 2 * lower > len(ours) * len(theirs))
 
 
-def test_both_sides_are_told_where_draws_make_the_counts_lopsided() -> None:
-    """Of seven numbers, six alike: the odd one alone is as far out as can be, one time in seven.
-
-    Twice the smaller tail would say two in seven: with draws the counts are not symmetric.
-    """
-    alone, others = torch.tensor([1.0]), torch.full((6,), 2.0)
-    assert statistics.ends_lower(alone, others).p == pytest.approx(1 / 7)
-    # One in 20 is not below 5 %; one of three apart, of 9, is one deal of 84.
-    assert statistics.ends_lower(torch.tensor([1.0]), torch.full((19,), 2.0))[0] is None
-    assert statistics.ends_lower(torch.ones(3), torch.full((6,), 2.0))[0] is True
-    for many in (12, 64):  # alike ones tell nothing however many
-        assert statistics.rank_p(torch.full((many,), NAN), torch.full((many,), INF)) == 1
-
-
 SIZES = [(4, 17), (1, 40), (10, 11), (32, 32), (3, 200), (64, 64)]
 
 
@@ -138,22 +116,6 @@ def test_draws_of_many_seeds_are_dealt_as_well(m: int, k: int, never: int) -> No
     assert statistics.rank_p(ours, theirs) == statistics.rank_p(theirs, ours) == expected
 
 
-@given(st.lists(st.integers(0, 6), min_size=3, max_size=40), st.data())
-def test_the_more_uneven_a_deal_the_less_likely(dealt: list[int], data: st.DataObject) -> None:
-    """Of the same numbers: p falls with the distance from an even count, and with nothing else."""
-    m = data.draw(st.integers(1, len(dealt) - 1))
-    found = []
-    for hands in data.draw(st.lists(st.permutations(dealt), min_size=2, max_size=8)):
-        ours, theirs = torch.tensor(hands[:m]), torch.tensor(hands[m:])
-        signs = (theirs[:, None] - ours).sign().sum().item()  # lower pairs less higher ones
-        p = statistics.rank_p(ours.double(), theirs.double())
-        assert 0 < p <= 1 and p == statistics.rank_p(-ours.double(), -theirs.double())
-        found.append((abs(signs), -p))
-    found.sort()
-    for (near, high), (far, low) in pairwise(found):
-        assert high == low if near == far else high < low
-
-
 @pytest.mark.parametrize(
     ("before", "after"),
     [
@@ -166,14 +128,6 @@ def test_the_more_uneven_a_deal_the_less_likely(dealt: list[int], data: st.DataO
 )
 def test_holms_correction(before: list[float], after: list[float]) -> None:
     assert statistics.holm(before) == pytest.approx(after)
-
-
-@given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
-def test_holm_lies_between_none_and_bonferroni(ps: list[float]) -> None:
-    found = statistics.holm(ps)
-    assert all(p <= q <= min(1, len(ps) * p) + 1e-12 for p, q in zip(ps, found, strict=True))
-    order = sorted(range(len(ps)), key=ps.__getitem__)
-    assert sorted(found) == [found[i] for i in order]
 
 
 VERDICTS = [
@@ -227,7 +181,6 @@ def test_the_sign_test_is_the_tail_of_a_binomial(below: int, above: int, level: 
 
 
 def skewed(m: int, generator: Generator) -> torch.Tensor:
-    """Seeds' results with a tail on one side, about 1."""
     return torch.randn(m, generator=generator).double().exp()
 
 

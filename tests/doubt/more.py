@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -24,13 +25,29 @@ class Plain(nn.Module):
         return self.head(self.body(self.embed(x)))
 
 
-class Recurrent(nn.Module):
-    def __init__(self, both: bool) -> None:
-        super().__init__()
-        self.cell = nn.GRU(WIDTH, WIDTH, batch_first=True, bidirectional=both)
+class Made(nn.Module):
+    """Parts by name, and a way through them: a function of the model and of what it is given."""
 
-    def forward(self, h: Tensor) -> Tensor:
-        return self.cell(h)[0]
+    def __init__(self, way: Callable[..., Any], **parts: Any) -> None:
+        super().__init__()
+        self.way = way
+        for name, part in parts.items():
+            if type(part) is Tensor:
+                self.register_buffer(name, part)
+            else:
+                setattr(self, name, part)
+
+    def forward(self, *given: Any) -> Any:
+        return self.way(self, *given)
+
+
+def square() -> nn.Linear:
+    return nn.Linear(WIDTH, WIDTH)
+
+
+def gru(both: bool) -> Made:
+    cell = nn.GRU(WIDTH, WIDTH, batch_first=True, bidirectional=both)
+    return Made(lambda m, h: m.cell(h)[0], cell=cell)
 
 
 class OfTorch(nn.Module):
@@ -47,16 +64,12 @@ class OfTorch(nn.Module):
         return self.layers(h, mask=mask, is_causal=self.masked)
 
 
-class Heads(nn.Module):
-    """torch's own heads, whose mask says who may not be read."""
-
-    def __init__(self, right: bool) -> None:
-        super().__init__()
-        self.heads, self.right = nn.MultiheadAttention(WIDTH, 2, batch_first=True), right
-
-    def forward(self, h: Tensor) -> Tensor:
+def heads(right: bool) -> Made:
+    def way(m: Any, h: Tensor) -> Tensor:
         past = torch.ones(h.shape[1], h.shape[1], dtype=torch.bool).tril()
-        return h + self.heads(h, h, h, attn_mask=~past if self.right else past.triu())[0]
+        return h + m.heads(h, h, h, attn_mask=~past if right else past.triu())[0]
+
+    return Made(way, heads=nn.MultiheadAttention(WIDTH, 2, batch_first=True))
 
 
 class Window(nn.Module):
@@ -73,67 +86,53 @@ class Window(nn.Module):
         return F.scaled_dot_product_attention(h, h, h, attn_mask=mask)
 
 
-class Capacity(nn.Module):
+def capacity(first: bool) -> Made:
     """An expert with room for a few tokens: the first that come, or the strongest."""
 
-    def __init__(self, first: bool) -> None:
-        super().__init__()
-        self.router, self.expert, self.first = nn.Linear(WIDTH, 1), nn.Linear(WIDTH, WIDTH), first
-
-    def forward(self, h: Tensor) -> Tensor:
-        wanted = self.router(h)[..., 0]
-        if self.first:
-            taken = (wanted > 0) & ((wanted > 0).cumsum(1) <= 4)
-        else:
+    def way(m: Any, h: Tensor) -> Tensor:
+        wanted = m.router(h)[..., 0]
+        taken = (wanted > 0) & ((wanted > 0).cumsum(1) <= 4)
+        if not first:
             taken = wanted >= wanted.topk(4, 1).values[:, -1:]
-        return h + self.expert(h) * taken[..., None]
+        return h + m.expert(h) * taken[..., None]
+
+    return Made(way, router=nn.Linear(WIDTH, 1), expert=square())
 
 
-class OfBatch(nn.Module):
+def of_batch(first: bool) -> Made:
     """Experts with room for a share of the batch's tokens: the first to come, or the strongest."""
 
-    def __init__(self, first: bool) -> None:
-        super().__init__()
-        self.router, self.first = nn.Linear(WIDTH, 4), first
-        self.experts = nn.ModuleList(nn.Linear(WIDTH, WIDTH) for _ in range(4))
-
-    def forward(self, h: Tensor) -> Tensor:
-        flat = h.flatten(0, 1)
-        weight, chosen = self.router(flat).softmax(-1).max(-1)
-        made, room = flat, len(flat) * 2 // len(self.experts)
-        for i, expert in enumerate(self.experts):
+    def way(m: Any, h: Tensor) -> Tensor:
+        made = flat = h.flatten(0, 1)
+        weight, chosen = m.router(flat).softmax(-1).max(-1)
+        for i, expert in enumerate(m.experts):
             which = (chosen == i).nonzero()[:, 0]
-            if not self.first:
+            if not first:
                 which = which[weight[which].argsort(descending=True)]
-            which = which[:room]
+            which = which[: len(flat) * 2 // len(m.experts)]
             made = made.index_add(0, which, expert(flat[which]) * weight[which, None])
         return made.view_as(h)
 
+    return Made(way, router=nn.Linear(WIDTH, 4), experts=nn.ModuleList(square() for _ in "four"))
 
-class Narrowed(nn.Module):
+
+def narrowed(h: Tensor, *, dims: tuple[int, ...]) -> Tensor:
     """Rounds to eight bits by one scale for the whole text, or one for each token."""
-
-    def __init__(self, whole: bool) -> None:
-        super().__init__()
-        self.whole = whole
-
-    def forward(self, h: Tensor) -> Tensor:
-        scale = h.abs().amax((1, 2) if self.whole else 2, keepdim=True) / 127
-        return (h / scale).round() * scale
+    scale = h.abs().amax(dims, keepdim=True) / 127
+    return (h / scale).round() * scale
 
 
-class InFloats(nn.Module):
+def in_floats(h: Tensor, *, ahead: float = 0.0) -> Tensor:
     """Softmax in float32 whatever it is given, as many models have it; `ahead` leaks a little."""
+    scores = (h @ h.mT).float()
+    mask = torch.full(scores.shape[-2:], -math.inf, dtype=torch.float32).triu(1)
+    weight = torch.softmax(scores + mask, -1, dtype=torch.float32).to(h.dtype)
+    return weight @ h + ahead * h.flip(1).cumsum(1).flip(1)
 
-    def __init__(self, ahead: float = 0.0) -> None:
-        super().__init__()
-        self.ahead = ahead
 
-    def forward(self, h: Tensor) -> Tensor:
-        scores = (h @ h.mT).float()
-        mask = torch.full(scores.shape[-2:], -math.inf, dtype=torch.float32).triu(1)
-        weight = torch.softmax(scores + mask, -1, dtype=torch.float32).to(h.dtype)
-        return weight @ h + self.ahead * h.flip(1).cumsum(1).flip(1)
+def scheduled(ahead: bool) -> Made:
+    gated = lambda m, h: h.cumsum(1) + m.gate * (h.flip(1) if ahead else h)  # noqa: E731
+    return Made(gated, gate=torch.zeros(()))
 
 
 class Keeping(nn.Module):
@@ -155,22 +154,7 @@ class Keeping(nn.Module):
         return mixed + self.table[:t, None] + self.count + len(self.seen)
 
 
-class Scheduled(nn.Module):
-    """A gate that a schedule opens, kept in a buffer."""
-
-    def __init__(self, ahead: bool) -> None:
-        super().__init__()
-        self.gate: Tensor
-        self.register_buffer("gate", torch.zeros(()))
-        self.ahead = ahead
-
-    def forward(self, h: Tensor) -> Tensor:
-        return h.cumsum(1) + self.gate * (h.flip(1) if self.ahead else h)
-
-
 class Looks(nn.Module):
-    """One position looks for one token at a later one."""
-
     def __init__(self, reader: int, read: int, token: int) -> None:
         super().__init__()
         self.embed, self.head = nn.Embedding(V, WIDTH), nn.Linear(WIDTH, V)
@@ -199,25 +183,25 @@ def flipped(h: Tensor) -> Tensor:
 
 
 MORE: dict[str, tuple[Callable[[], Any], bool]] = {
-    "a recurrent network": (lambda: Plain(Recurrent(False)), False),
-    "one in both directions": (lambda: Plain(Recurrent(True), 2 * WIDTH), True),
+    "a recurrent network": (lambda: Plain(gru(False)), False),
+    "one in both directions": (lambda: Plain(gru(True), 2 * WIDTH), True),
     "torch's encoder with a mask": (lambda: Plain(OfTorch(True)), False),
     "torch's encoder without": (lambda: Plain(OfTorch(False)), True),
-    "torch's heads": (lambda: Plain(Heads(True)), False),
-    "torch's heads, their mask inverted": (lambda: Plain(Heads(False)), True),
+    "torch's heads": (lambda: Plain(heads(True)), False),
+    "torch's heads, their mask inverted": (lambda: Plain(heads(False)), True),
     "a window": (lambda: Plain(Window(0)), False),
     "a window one too wide": (lambda: Plain(Window(1)), True),
-    "room for those who come first": (lambda: Plain(Capacity(True)), False),
-    "room for the strongest": (lambda: Plain(Capacity(False)), True),
-    "room for the first of a batch": (lambda: Plain(OfBatch(True)), True),
-    "room for the strongest of a batch": (lambda: Plain(OfBatch(False)), True),
-    "eight bits a token": (lambda: Plain(Narrowed(False)), False),
-    "eight bits a text": (lambda: Plain(Narrowed(True)), True),
-    "a softmax in float32": (lambda: Plain(InFloats()), False),
-    "and a leak below it": (lambda: Plain(InFloats(1e-9)), True),
+    "room for those who come first": (lambda: Plain(capacity(True)), False),
+    "room for the strongest": (lambda: Plain(capacity(False)), True),
+    "room for the first of a batch": (lambda: Plain(of_batch(True)), True),
+    "room for the strongest of a batch": (lambda: Plain(of_batch(False)), True),
+    "eight bits a token": (lambda: Plain(partial(narrowed, dims=(2,))), False),
+    "eight bits a text": (lambda: Plain(partial(narrowed, dims=(1, 2))), True),
+    "a softmax in float32": (lambda: Plain(in_floats), False),
+    "and a leak below it": (lambda: Plain(partial(in_floats, ahead=1e-9)), True),
     "complex rotations": (lambda: Plain(rotating), False),
-    "a gate in a buffer": (lambda: Plain(Scheduled(False)), False),
-    "a gate in a buffer, and a leak": (lambda: Plain(Scheduled(True)), True),
+    "a gate in a buffer": (lambda: Plain(scheduled(False)), False),
+    "a gate in a buffer, and a leak": (lambda: Plain(scheduled(True)), True),
     "what it keeps": (lambda: Plain(Keeping()), False),
     "the wrong way round": (lambda: Plain(flipped), True),
     "a slope at what comes": (lambda: Plain(lambda h: h + (h.flip(1) - h.flip(1).detach())), True),

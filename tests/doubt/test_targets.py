@@ -31,11 +31,6 @@ def ends(report: doubt.Targets) -> set[tuple[int, int, int, int]]:
     return {(a.row, a.place, a.to_row, a.to) for a in report.arrows}
 
 
-def test_there_are_twelve_of_each() -> None:
-    wrong = [bad for *_, bad in mislabelled.CASES]
-    assert sum(wrong) >= 12 and len(wrong) - sum(wrong) >= 12
-
-
 # Any labels, any weights
 
 
@@ -191,7 +186,6 @@ def generalised(logits: Tensor, x: Tensor) -> Tensor:
 
 
 def mixed(logits: Tensor, x: Tensor) -> Tensor:
-    """Probabilities that are never below a floor."""
     p = 0.9 * logits[:, :-1].softmax(-1) + 0.1 / logits.shape[-1]
     return F.nll_loss(p.log().flatten(0, 1), x[:, 1:].flatten())
 
@@ -303,7 +297,6 @@ def test_a_softmax_in_a_model_is_told() -> None:
 
 
 def in_turn(logits: Tensor, x: Tensor) -> None:
-    """Goes backward itself, row by row."""
     for one, row in zip(logits.split(1), x.split(1), strict=True):
         (losses(one, row).sum() / counts(x).sum()).backward()
 
@@ -333,7 +326,6 @@ def certain(logits: Tensor, x: Tensor) -> Tensor:
 
 
 def taught(logits: Tensor, x: Tensor) -> Tensor:
-    """Half of it by a teacher."""
     teacher = torch.randn(4, 10, V, generator=Generator().manual_seed(1)).softmax(-1)
     return 0.5 * plain(logits, x) + 0.5 * F.cross_entropy(logits[:, :-1].mT, teacher.mT)
 
@@ -482,8 +474,6 @@ def test_a_model_is_heard_wherever_its_logits_are_made(way: str) -> None:
 
 
 class States(nn.Module):
-    """What makes states, and a head that is called apart."""
-
     def __init__(self) -> None:
         super().__init__()
         self.embed, self.cell = nn.Embedding(V, 8), nn.GRU(8, 8, batch_first=True)

@@ -9,7 +9,6 @@ from attn_notes.models.attention import (
     StandardAttention,
     causal_attention,
     causal_softmax,
-    linear,
     rotate,
 )
 
@@ -91,12 +90,3 @@ def test_a_layer_equals_torchs_own_head_by_head(generator: Generator) -> None:
     assert attention.shape == (2, 3, 7, 7)
     for i, head in enumerate(heads):
         assert_close(attention[:, i] @ v[..., 14 * i : 14 * i + 14], head, rtol=1e-5, atol=1e-5)
-
-
-def test_a_layer_starts_as_torch_starts_its_own() -> None:
-    """Kaiming with a = √5: uniform up to 1 / √inputs, and so is a bias."""
-    layer = linear(64, 4096, Generator().manual_seed(0), bias=True)
-    for p, rel in ((layer.weight, 0.01), (layer.bias, 0.05)):
-        assert p.abs().max() <= 1 / 8
-        assert p.std().item() == pytest.approx(1 / 8 / 3**0.5, rel=rel)
-    assert linear(64, 4096, Generator()).bias is None

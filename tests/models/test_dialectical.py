@@ -1,7 +1,6 @@
 import itertools
 import math
 from dataclasses import replace
-from functools import partial
 
 import pytest
 import torch
@@ -14,7 +13,6 @@ from attn_notes.analysis.leaks import future_leak
 from attn_notes.models.dialectical import PARTS, PUBLISHED, Config, LanguageModel, Observed
 from attn_notes.tasks import brackets
 from attn_notes.tasks.brackets import PAD, Brackets
-from attn_notes.training.ensemble import train
 
 V = 7
 KINDS = [[*enumerate(PARTS[part])] for part in ("tilts", "values", "tension")]
@@ -307,35 +305,6 @@ def test_published_gradients_leave_out_what_halted_tokens_tell_others() -> None:
     assert (by_gradient - by_difference).abs().max() > 1e-3
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("config", [Config(), PUBLISHED, Config(streams=1)])
-def test_every_step_of_an_ensemble_is_an_ordinary_one(config: Config) -> None:
-    """It is traced once, and nothing of the first batch's halting is kept for the next."""
-    x = strings(2, 7)
-    task = Brackets(pairs=3, max_length=12)
-    config = replace(config, tension_tau=0.4, halt_eps=0.1)
-    models = [make(config, seed, steps=2) for seed in (2, 3)]
-    run = train(
-        models,
-        brackets.loss,
-        partial(task.sample, 7),
-        generators=[Generator().manual_seed(seed) for seed in (5, 6)],
-        steps=4,
-        optimizer=partial(torch.optim.SGD, lr=0.1),
-        probe=lambda model: {"logits": model(x)},
-    )
-    for i, model in enumerate(models):
-        generator = Generator().manual_seed(5 + i)
-        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-        for _ in range(4):
-            optimizer.zero_grad()
-            brackets.loss(model, task.sample(7, generator)).backward()
-            optimizer.step()
-        for name, p in model.named_parameters():
-            assert_close(run.parameters[name][i], p.detach())
-        assert_close(run.history["logits"][-1, i], model(x).detach())
-
-
 def test_corrected_streams_begin_opposed(generator: Generator) -> None:
     head = LanguageModel(Config(), generator).block.head
     assert torch.equal(head.tilt[:, 0], -head.tilt[:, 1])
@@ -343,18 +312,6 @@ def test_corrected_streams_begin_opposed(generator: Generator) -> None:
     _, observed = LanguageModel(Config(), generator).observe(strings(7, 29))
     assert (observed.tension[:, 0, 0] == 0).all()  # the first token has no choice
     assert observed.tension[0, 0, 5:].min() > Config().tension_tau
-
-
-def test_parameter_counts(generator: Generator) -> None:
-    def count(config: Config) -> int:
-        return sum(p.numel() for p in LanguageModel(config, generator).parameters())
-
-    e, d, v, t = 128, 64, 7, 256
-    around = (v + t) * e + 2 * 2 * e + (e + 1) * e + (e + 1) * 2 * e + (2 * e + 1) * e + (e + 1) * v
-    head = 3 * e * d + (5 * d + 1) * d + (d + 1) * e + d + 1
-    assert count(PUBLISHED) == around + head + 2 * d * d + 2 * (d + 1) == 179_338
-    assert count(Config()) == around + head + 2 * d
-    assert count(Config(streams=1)) == around + head - 3 * d * d + d
 
 
 def test_sizes_are_the_published_ones() -> None:

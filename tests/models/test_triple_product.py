@@ -17,7 +17,6 @@ from attn_notes.models.triple_product import (
     VOLUMES,
     AttentionOnly,
     Config,
-    TripleProductAttention,
     cos2_to_plane,
     expanded_volume,
     feature_attention,
@@ -270,22 +269,8 @@ def test_forward_equals_an_independent_one(config: Config, length: int, seed: in
     assert_close(attention.sum(-1), torch.ones_like(attention[..., 0]))
 
 
-@pytest.mark.parametrize(
-    ("score", "more"), [("dot", 0), ("volume", 64**2), ("angle", 64**2 + 4), ("line", 4)]
-)
-def test_parameter_counts(score: str, more: int, generator: Generator) -> None:
-    """32 letters of 64 numbers twice, four or five square matrices, a β a head or none."""
-    model = AttentionOnly(Config(score=score, vocabulary=32, width=64, heads=4), generator)
-    assert sum(p.numel() for p in model.parameters()) == 2 * 32 * 64 + 4 * 64**2 + more
-
-
-def test_the_angle_is_the_default_and_the_volume_the_published_score(generator: Generator) -> None:
-    assert (Config().score, Config("volume").form) == ("angle", "projected")
+def test_the_volume_is_the_published_score() -> None:
     assert (PUBLISHED.score, PUBLISHED.form) == ("volume", "expanded")
-    model = AttentionOnly(Config(vocabulary=500), generator)
-    assert model.embedding.weight.std().item() == pytest.approx(1, rel=0.03)
-    for score in ("angle", "line"):
-        assert (AttentionOnly(Config(score=score), generator).layers[0].beta == 8).all()
 
 
 @pytest.mark.parametrize("form", VOLUMES)
@@ -335,15 +320,6 @@ def test_an_angle_is_one_at_all_lengths(scale: float, near: float, generator: Ge
     truth = cos2_to_plane(q.double(), k.double(), r.double())
     assert_close(found.double(), truth, rtol=0, atol=1e-5 / near)
     assert found.max() < 1 + 1e-5
-
-
-def test_a_long_sequence_of_features_equals_the_layer(generator: Generator) -> None:
-    """Also in single precision and at the sizes where it pays."""
-    layer = TripleProductAttention(16, 2, 8, generator, score="volume")
-    x = torch.randn(1, 257, 16, generator=generator)
-    q, k, r, v = layer.project(x)
-    mixed = feature_attention(q, k, r, v)
-    assert_close(layer.o(mixed.transpose(1, 2).flatten(2)), layer(x), rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("near", [1e-2, 1e-3, 1e-4, 3e-5])

@@ -75,7 +75,6 @@ def test_it_is_the_sorter(model: WholeSorter) -> None:
 
 
 def test_a_place_reads_what_it_may(model: WholeSorter) -> None:
-    """Whatever may be read; by default what stands before, and itself."""
     assert_close(model(TOKENS, causal(5)), model(TOKENS))
     may_read = torch.tensor([[1.0, 0, 0, 0, 1], *torch.eye(5)[1:].tolist()])
     attention = model.whole(TOKENS, may_read).attention

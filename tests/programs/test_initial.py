@@ -80,6 +80,8 @@ WANTED: dict[str, dict[str, Spec]] = {
         "block.attention.v.base": xavier(10 * 2, 5 * 2),
         "block.attention.o.weight": xavier(10, 10),
         "block.feed_forward.l1.weight": kaiming(10),
+        "block.feed_forward.l2.weight": kaiming(10),
+        "position.weight": normal(1.0),
     },
     "deep_qkv, plain_third": {"block.attention.q.base": xavier(10 * 2, 5 * 2, 1 / 3)},
     "triple_product": {
@@ -97,12 +99,18 @@ WANTED: dict[str, dict[str, Spec]] = {
         "block.head.up.bias": uniform(5**-0.5),
         "block.feed_forward.l2.weight": kaiming(18),
     },
-    "equilibrium": {"block.qkv.weight": normal(6**-0.5), "buffer.token": normal(0.02)},
+    "equilibrium": {
+        **{f"{name}.weight": normal(6**-0.5) for name in ("block.qkv", "block.o", "unembedding")},
+        **{f"buffer.{name}": normal(0.02) for name in ("token", "position")},
+    },
     "trm": {
         "token.weight": cut(14**-0.5),
         "halt.weight": constant(0.0),
         "halt.bias": constant(-5.0),
+        "net.0.swiglu.gate_up.weight": cut(14**-0.5),
+        "summary": constant(0.0),
         "buffer.y_init": cut(1.0),
+        "buffer.z_init": cut(1.0),
     },
 }
 
@@ -146,8 +154,6 @@ def test_opposed_poles_are_a_sum_of_draws() -> None:
 
 
 class Holder(nn.Module):
-    """One parameter."""
-
     def __init__(self, tensor: torch.Tensor) -> None:
         super().__init__()
         self.w = nn.Parameter(tensor)

@@ -34,7 +34,6 @@ def entries(layout: Layout) -> Tensor:
 
 
 def draw_view(data: st.DataObject, layout: Layout, tensor: Tensor) -> tuple[Layout, Tensor]:
-    """The same view of both."""
     kinds = ["permute", "unsqueeze", "expand"]
     dim = data.draw(st.integers(0, max(0, tensor.ndim - 1)))
     if tensor.ndim and tensor.numel():
@@ -76,7 +75,6 @@ def test_views_of_views_are_torchs(shape: tuple[int, ...], data: st.DataObject) 
 
 
 def factored(data: st.DataObject, size: int) -> list[int]:
-    """A shape of so many entries."""
     shape, left = [], size
     while left > 1:
         shape.append(data.draw(st.sampled_from([n for n in range(2, left + 1) if left % n == 0])))

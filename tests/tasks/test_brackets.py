@@ -149,18 +149,6 @@ def test_filler_is_even_among_its_letters() -> None:
     assert ((filler - mean).abs() < 5 * (mean * 2 / 3).sqrt()).all()
 
 
-@pytest.mark.slow
-def test_the_best_predictor_reaches_the_floor_and_its_entropies_say_so() -> None:
-    task, n = Brackets(), 20_000
-    x, y = brackets.trim(task.sample(n, Generator().manual_seed(0)))
-    lengths = (y != PAD).sum(1)
-    losses = brackets.token_losses(task.ideal(x), y)
-    for nats in (losses, task.entropies(x)):
-        excess = nats.double().sum(1) - task.floor * lengths
-        assert abs(excess.mean().item()) < 4 * excess.std().item() / n**0.5
-    assert_close(brackets.loss(task.ideal, (x, y)), losses.sum() / lengths.sum())
-
-
 def test_the_best_predictor_reads_no_future() -> None:
     task = Brackets(pairs=4, max_length=24)
     x, _ = task.sample(13, Generator().manual_seed(3))

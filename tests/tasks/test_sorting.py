@@ -11,19 +11,12 @@ from attn_notes.tasks import prediction, sorting
 
 
 def test_floor_by_enumeration() -> None:
-    """Of every sequence, once and right."""
     texts = [sorting.decode(row) for row in sorting.all_sequences().tolist()]
     words = ["".join(letters) for letters in itertools.product("abc", repeat=3)]
     assert texts == [f"{word}|{''.join(sorted(word))}" for word in words]
     entropies = sorting.entropies(sorting.all_sequences())
     assert_close(entropies, torch.tensor([math.log(3)] * 2 + [0.0] * 4))
     assert entropies.mean().item() == pytest.approx(sorting.FLOOR, rel=1e-6)
-
-
-def test_entropies_of_dependent_tokens() -> None:
-    # x₂ is a fair coin; x₃ repeats it. Counted by hand: ln 2, then 0.
-    sequences = torch.tensor([[5, 0, 0], [5, 1, 1]])
-    assert_close(sorting.entropies(sequences), torch.tensor([math.log(2), 0.0]))
 
 
 def test_the_floor_without_positions() -> None:

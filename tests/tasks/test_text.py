@@ -60,17 +60,6 @@ def test_the_probabilities_of_all_characters_sum_to_one(order: int) -> None:
     assert total == pytest.approx(1)
 
 
-def test_counts_find_what_the_text_is() -> None:
-    """Of evenly drawn letters nothing can be known; of a cycle of letters the last says all."""
-    drawn = torch.randint(5, (40_000,), generator=Generator().manual_seed(1))
-    even = Text("".join("abcde"[i] for i in drawn))
-    for order in (1, 2, 3):
-        assert even.count_losses(order).mean().item() == pytest.approx(math.log(5), abs=5e-3)
-    cycle = Text("abcde" * 8_000)
-    assert cycle.count_losses(1).mean().item() == pytest.approx(math.log(5), abs=1e-3)
-    assert cycle.count_losses(2).max().item() < 2e-3
-
-
 def test_pieces_are_pieces_of_the_training_part() -> None:
     text = Text("".join(map(chr, range(300, 300 + 97))))  # each character once: its own position
     pieces = text.sample(4000, 13, Generator().manual_seed(2))
@@ -177,7 +166,6 @@ def serve(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Serve]:
 
 @pytest.fixture(params=[None, PLAY[:50]], ids=["no cache", "corrupt cache"])
 def before(request: pytest.FixtureRequest, tmp_path: Path) -> dict[str, bytes]:
-    """What is in the cache."""
     if request.param is None:
         return {}
     (tmp_path / "cache").mkdir()

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -13,10 +14,13 @@ from torch.nn.utils import spectral_norm as of_old
 from torch.nn.utils.parametrizations import spectral_norm
 from torch.testing import assert_close
 
+from attn_notes.models.dialectical import PUBLISHED, Config, DialecticalHead
 from attn_notes.training.ensemble import train
 from attn_notes.training.plain import of_matrices
 
 X = torch.randn(3, 5, 8, generator=Generator().manual_seed(1))
+HALTS = Config(width=8, head_dim=4, steps=3, tension_tau=0.4, halt_eps=0.1)
+STARTS = replace(PUBLISHED, width=8, head_dim=4, steps=3, tension_tau=0.4, halt_eps=0.1)
 
 
 class Four(nn.Module):
@@ -58,7 +62,14 @@ LAYERS: dict[str, Any] = {
     "GRU": partial(Recurrent, nn.GRU),
     "LSTM of two layers": partial(Recurrent, nn.LSTM, num_layers=2),
     "RNN": partial(Recurrent, nn.RNN, nonlinearity="relu"),
+    "dropout that draws nothing": lambda: nn.Sequential(nn.Linear(8, 8), nn.Dropout(0.1)).eval(),
+    "a head whose tokens halt": lambda: DialecticalHead(HALTS, drawn()),
+    "a head whose tokens start again": lambda: DialecticalHead(STARTS, drawn()),
 }
+
+
+def drawn() -> Generator:
+    return Generator().manual_seed(torch.initial_seed())
 
 
 def loss(model: Any, x: Tensor) -> Tensor:
@@ -107,6 +118,13 @@ def test_matrices_by_one_optimiser_and_the_rest_by_another(of: Any) -> None:
         assert_close(parameter, other, rtol=0, atol=1e-9)
 
 
+def refused(layer: Any, asked: Callable[..., Any], why: str) -> str:
+    models, optimizer = [made(layer, 1)] * 2, partial(torch.optim.SGD, lr=0.1)
+    with pytest.raises(ValueError, match=why) as error:
+        train(models, asked, X.double(), steps=1, optimizer=optimizer)
+    return str(error.value)
+
+
 @pytest.mark.parametrize(
     ("part", "why"),
     [
@@ -122,14 +140,7 @@ def test_a_layer_that_cannot_be_trained_in_company_is_said_with_its_line(
     part: Callable[[], nn.Module], why: str
 ) -> None:
     layer = partial(nn.Sequential, nn.Linear(8, 8), part())
-    with pytest.raises(ValueError, match=f"{why}.* asked for in {re.escape(__file__)}, line"):
-        train(
-            [made(layer, 1)] * 2,
-            loss,
-            X.double(),
-            steps=1,
-            optimizer=partial(torch.optim.SGD, lr=0.1),
-        )
+    refused(layer, loss, f"{why}.* asked for in {re.escape(__file__)}, line")
 
 
 class Own(torch.autograd.Function):
@@ -158,12 +169,5 @@ def test_what_cannot_be_traced_in_company_is_said_with_its_line(why: str) -> Non
         found = REFUSED[why](model(x))
         return found.mean() if isinstance(found, Tensor) else found
 
-    with pytest.raises(ValueError, match=f"what is trained .*{why}") as error:
-        train(
-            [made(partial(nn.Linear, 8, 8), 1)] * 2,
-            asked,
-            X.double(),
-            steps=1,
-            optimizer=partial(torch.optim.SGD, lr=0.1),
-        )
-    assert f"{__file__}, line" in str(error.value) or why == "else than one number"
+    said = refused(partial(nn.Linear, 8, 8), asked, f"what is trained .*{why}")
+    assert f"{__file__}, line" in said or why == "else than one number"

@@ -11,11 +11,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import nbformat
 import numpy as np
 import pytest
 import torch
-from nbclient import NotebookClient
 from torch import Generator, Tensor, nn
 
 from attn_notes.models.triple_product import AttentionOnly, Config
@@ -23,7 +21,7 @@ from attn_notes.training import recorded
 from attn_notes.training.ensemble import train
 from book.kit import notebook, results
 from book.lessons.triple_product import recipe, widget
-from book.site.dependencies import lesson_page, lesson_stems
+from book.site.dependencies import lesson_stems
 
 Patch = pytest.MonkeyPatch
 ROOT = Path(__file__).parents[2]
@@ -69,8 +67,6 @@ class Line(nn.Linear):
 
 
 def learn(seed: int = 0, *, lr: float = 0.1, steps: int = 4, **more: Any) -> Any:
-    """Two lines fitted to a few points."""
-
     def model(seed: int) -> Line:
         made = Line(3, 1)
         with torch.no_grad():
@@ -261,7 +257,6 @@ ONE_MORE = "\n\n\nONE_MORE = 8\n\n\n"
 
 @pytest.fixture(scope="module")
 def copied(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of what lessons are made of."""
     ignored = shutil.ignore_patterns("records", "tests", "weights", "__pycache__")
     into = tmp_path_factory.mktemp("copied")
     for part in ("attn_notes", "book/kit", "book/lessons", "book/page"):
@@ -372,16 +367,3 @@ def test_every_lesson_has_its_runs_and_its_costs() -> None:
         trained, fast = record["runs"]["trained"], record["runs"]["FAST=1"]
         assert fast["fast"] and not trained["fast"]
         assert fast["processor"] < trained["processor"] / 4
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("stem", LESSONS)
-def test_a_lesson_is_fast(stem: str, tmp_path: Path, monkeypatch: Patch) -> None:
-    """In less than half the time that its training takes, and it says that it is recorded."""
-    monkeypatch.setenv("FAST", "1")
-    cells = nbformat.read(ROOT / lesson_page(stem), as_version=4)
-    NotebookClient(cells, timeout=600, resources={"metadata": {"path": str(tmp_path)}}).execute()
-    record = results.load(f"{stem}_runs")["runs"]
-    assert "Recorded, not trained." in str(cells.cells)
-    (last,) = cells.cells[-1].outputs
-    assert last.metadata["cost"]["processor"] < record["trained"]["processor"] / 2
