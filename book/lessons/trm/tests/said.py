@@ -80,7 +80,7 @@ def what_looking_again_brings(lesson: Says, evid: Says, teaching: Says) -> None:
            f"weights solve {apart_solve}", held=[shares])
     lesson(f"looking again: {many} where a network trained for one look solves {alone}",
            held=[again])
-    lesson("each step was one look. And a look costs the same in both", where=abs(
+    lesson("each of its eight looks costs as much as the one of the larger", where=abs(
         recipe.operations(recipe.baselines()[DEEP]) / recipe.operations(LIVE) - 1) < 1e-2)
     lesson(f"more than the {percent(first.min(), 0)} to {percent(first.max(), 0)} of those that "
            "were trained for eight", where=TRAINED == LIVE.settings.steps == 8)
@@ -213,8 +213,8 @@ def what_it_knows(lesson: Says, evid: Says, teaching: Says) -> None:
     lesson("## It knows when it is right", "when it says that its board is right, it nearly always",
            held=[knows])
     lesson("In four recorded trainings it is much the same",
-           "Of the boards that the network is sure of, about 1 in 200 is wrong",
-           "Of those that it doubts, about 1 in 30 is right", held=[knows],
+           "the network gives more than even chances, about 1 in 200 is wrong",
+           "Of the others about 1 in 30 is right", held=[knows],
            where=round((wrong + right) / wrong, -2) == 200 and len(R.members()) == 4
            and round((doubted + missed) / missed, -1) == 30)
     lesson("Some boards are stopped too early", failed=[stopping])
@@ -315,7 +315,6 @@ def counted_at_night(lesson: Says, evid: Says, teaching: Says) -> None:
     doubted = seen.right[:, (chance > 0.5) & (chance < 0.7)].float().mean(1)
     mended = (doubted[-1] - doubted[0]) / (1 - doubted[0])  # of those that were wrong
     so = round(10 * doubted[0].item()) == 6 and bool(mended > 0.85)
-    lesson("to which it gives about six chances in ten, about six in ten are right", where=so)
     lesson("many of those that are wrong would be right a look later",
            where=bool(doubted[1] > doubted[0] + 0.1))
     teaching("But nearly all of the other four are right some looks later", where=so)
