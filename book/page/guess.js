@@ -133,24 +133,23 @@ function orderField({ question: { name, label, items }, give }) {
 
 const FIELDS = { number: numberField, choice: choiceField, order: orderField };
 
-/** Figures between the fields and their score would give the answer away: veiled until something is guessed, or at a
- * press. Returns what lifts the veil. */
+/** What stands from a figure to the score of these fields would give the answer away: veiled until something is guessed,
+ * or at a press. Returns what lifts the veil. */
 function veil(el) {
-  const lifts = [];
-  let place = el.closest(".cell")?.nextElementSibling;
-  for (; place && !place.matches("section, :has(.scored)"); place = place.nextElementSibling) {
-    for (const figure of place.querySelectorAll("figure.attn-figure")) {
-      const lift = button("Guess first, or press to see it", () => {
-        figure.inert = false;
-        key.remove();
-      });
-      const key = html("div", { class: "attn-guesses attn-veil" }, lift);
-      figure.inert = true;
-      figure.before(key);
-      lifts.push(() => lift.click());
-    }
+  const below = [];
+  for (let next = el.closest(".cell")?.nextElementSibling; next && !next.matches("section"); next = next.nextElementSibling) {
+    below.push(next);
   }
-  return () => lifts.splice(0).forEach((lift) => lift());
+  const first = below.findIndex((each) => each.querySelector("figure.attn-figure"));
+  const kept = first < 0 ? [] : below.slice(first, below.findIndex((each) => each.querySelector(".scored")) + 1);
+  const lift = button("Guess first, or press to see it", () => {
+    for (const each of kept) each.inert = false;
+    key.remove();
+  });
+  const key = html("div", { class: "attn-guesses attn-veil" }, lift);
+  for (const each of kept) each.inert = true;
+  kept[0]?.before(key);
+  return () => lift.click();
 }
 
 function render({ model, el }) {

@@ -179,7 +179,7 @@ def idea(board: evidence.Board) -> Picture:
     return Picture(
         fig,
         "On a one-way street the naive way lets the cause go free",
-        "An arrow is how far the nudge moves both numbers. Where it leads does not matter, for one "
+        "An arrow is how far the nudge moves both numbers. It is a measurement and no step: one "
         "only reads how far each has moved, and naively the first has not moved at all.",
         "Left, two circles, 1 and 2, with an arrow from the first to the second. They should be 1 "
         "and 1. True credit, and AEP's: 2 and 1; naive: 0 and 1. Right, a plane: from the state "

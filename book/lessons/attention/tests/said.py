@@ -91,8 +91,8 @@ def cab_in_the_middle_of_its_work(lesson: Says) -> None:
     end = middle + SHOWN.block.feed_forward(SHOWN.block.ln2(middle))
     given = sorting.decode([int((SHOWN.norm(end) @ SHOWN.token.weight.T)[4].argmax())])
     lesson(
-        "It knows that from head 2, a third of whose look is on the word’s two a’s. In `cab` a "
-        "sixth was on the one",
+        "It can tell by head 2, which gives the two a’s a third of its look. In `cab` the single a "
+        "gets a sixth",
         "given what head 2 brought in `cab`, it writes the b",
         where=given == "b"
         and abs(made.attention[1, 4, :2].sum() - 1 / 3) < 0.02

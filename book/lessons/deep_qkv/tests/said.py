@@ -144,7 +144,7 @@ def the_race(lesson: Says, _: Says) -> None:
     lesson(f"{seeds} seeds show that both kinds are mostly sooner than plain", held=HELPS)
     lesson("They do not show which of the two is sooner", untold=CHOOSES)
     smaller = [told("A smaller start alone converges before plain")]
-    lesson("Plain weights that only start smaller show no lead over plain", untold=smaller)
+    lesson("Plain weights that start as small show no lead over plain", untold=smaller)
     lesson("for all, no lead over plain shows either", untold=AS_PUBLISHED)
     lesson("Nothing shows that it was", untold=[*CHOOSES, *AS_PUBLISHED])
     tell = "A division by three does as well, as far as thirty-two seeds can tell"

@@ -69,7 +69,7 @@ def of_settings(lesson: Says, proof: Says, teacher: Says) -> None:
            f"each | {TASK.filler / 3:.4f} | {-math.log(TASK.filler / 3):.2f} |",
            f"A fair coin costs {math.log(2):.2f}",
            f"from the same {COUNT[LIVE.seeds]} [seeds]",
-           f"can write {COUNT[len(VOCABULARY)]} signs: two brackets, a, b, a c that never",
+           f"can write {COUNT[len(VOCABULARY)]} signs: two brackets, `a`, `b`, a `c` that never",
            f"pays {number(NOTHING, 2)}, the logarithm of {COUNT[len(VOCABULARY)]}")
     lesson("a fifteenth of the weights of the author’s", where=round(theirs / ours) == 15)
     proof(f"which of the {words} strings of brackets it is",
@@ -102,7 +102,7 @@ def of_readings(lesson: Says, proof: Says, teacher: Says) -> None:
     for page in (lesson, teacher):
         page("it takes most beginnings for the end, and is sure of it",
              where=float(spaces[due != PAD].float().mean()) > 0.75)
-    lesson("what comes there is the end, which is written as a space", where=float(
+    lesson("at one place only, the last, and there the string was over", where=float(
         brackets.token_losses(lone, due)[(due != PAD) & at_end].mean()) < 0.1)
     lesson(f"As published each pays {alone.min():.1f} nats or more",
            "it hardly learnt to predict", "one in 160,000", "That is worse than to know nothing",

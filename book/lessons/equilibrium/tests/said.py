@@ -195,7 +195,6 @@ def of_costs(lesson: Says, proof: Says, teaching: Says) -> None:
     few = MEMORY.peaks["adjoint"][-1] < 1.1 * MEMORY.peaks["adjoint"][0]
     quicker = few and COSTS.seconds[NOT_AEP[1]] < COSTS.seconds[QUICKEST]
     proof("On a computer AEP is not the quickest way", failed=[QUICKEST_IS_AEP], where=quicker)
-    lesson("which saves memory, and no time", failed=[QUICKEST_IS_AEP], held=[FLAT])
     proof("adjoint relaxation keep a few states, whatever the steps", held=[FLAT], where=few)
     proof("BPTT's memory grows with the steps, AEP's does not", held=[FLAT])
     times = evidence.settling().needed("ε = 0.1") / evidence.settling().needed("ε = 0.5")
