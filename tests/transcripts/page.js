@@ -253,6 +253,7 @@ window.seen = () => {
     if (node.checked) found.push("checked");
     if (node.disabled) found.push("disabled");
     if (node.open) found.push("open");
+    if (node.inert) found.push("inert");
     const all = node.value && node.selectionEnd - node.selectionStart === node.value.length;
     // One that is disabled loses the focus when it is drawn next, be it before this is asked or after.
     if (node === document.activeElement && !node.disabled) found.push(all ? "FOCUS ALL" : "FOCUS");

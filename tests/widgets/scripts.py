@@ -109,6 +109,15 @@ def guess() -> list[Any]:
     return [asked, listening(), asked.score(CAME), Coins()]
 
 
+def veiled() -> list[Any]:
+    """The fields above a figure that gives the answer away, words that do, and the score."""
+    asked, cell = Guess("coins", (WAY,)), '<div class="cell">'
+    words = f'</div><p>It starts upwards.</p>{cell}<div class="scored">'
+    score = asked.score([WAY.came(1.0)])
+    parts = [f"<section>{cell}", asked, f"</div>{cell}", listening(), words, score]
+    return [*parts, "</div></div><p>And then?</p></section>"]
+
+
 def mine() -> list[Any]:
     return [coins(), listening(), str(table(CLAIMS, lesson="coins").data)]
 
@@ -151,7 +160,14 @@ EARLY = """<script>
   });
 </script>"""
 
-PAGES = {"guess": guess, "panel": mine, "mine": mine, "open": opening, "late": late} | {
+PAGES = {
+    "guess": guess,
+    "veiled": veiled,
+    "panel": mine,
+    "mine": mine,
+    "open": opening,
+    "late": late,
+} | {
     "kept": lambda: [coins()],
     "unable": lambda: [coins()],
     "lost": lambda: [coins(rate=1e30), listening()],
