@@ -55,7 +55,7 @@ def of_credit(lesson: Says, proof: Says, teaching: Says) -> None:
     lesson("The naive way gives credit to letters that come later", grey, where=later)
     same = every((aep - exact).abs() < 0.01 * exact.max())
     lesson(
-        "A short unsigned script mends this with one more force", held=[WHOLE, ORDERS], where=same
+        "A short unsigned script adds one more force to mend this", held=[WHOLE, ORDERS], where=same
     )
     proof("The naive method sends credit to the future", where=later)
     itself = later and CREDIT.shares["naive EP"][1] > 0.5
