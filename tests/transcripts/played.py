@@ -112,6 +112,7 @@ def transcript(
     """
     context = browser.new_context(viewport={"width": 1280, "height": 900}, reduced_motion="reduce")
     context.set_default_timeout(20_000)  # for what is done on a page at rest
+    context.set_default_navigation_timeout(1000 * HANGS)
     page = context.new_page()
     wrong: list[str] = []
     page.on("pageerror", lambda error: wrong.append(str(error)))
