@@ -293,7 +293,11 @@ def test_what_somebody_has_begun_is_not_touched(edition, path, told, book, capsy
 
 RUNS = [
     *((edition, page, "0") for edition in PAGES for page in NOTEBOOKS),
-    *((edition, Path(page.name), "1") for edition in PAGES for page in exercises.CHAPTERS),
+    *(
+        (edition, page.relative_to(ROOT / "book"), "1")
+        for edition in PAGES
+        for page in exercises.CHAPTERS
+    ),
 ]
 
 

@@ -274,7 +274,7 @@ def test_an_exercise_says_what_it_is(page: Path, name: str) -> None:
     # A student's, as CONTRIBUTING.md reckons: to read, a step at least, each line, a round or two.
     lines = [line for line in exercises.solution(page, name).splitlines() if line.strip()]
     least = 45 if ", open: " in first else 3 + 5 + len(lines) + 4
-    assert least <= told["minutes"] <= 60 and told["minutes"] % 5 == 0
+    assert least <= told["minutes"] <= 60 and told["minutes"] % 5 == 0, f"{name}: {least} or more"
     assert re.fullmatch(r"checks\.\w+\(.+\)", stands[f"exercise-{name}-check"])
     assert "# your answer" in stands[f"exercise-{name}-answer"]
 

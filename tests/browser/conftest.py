@@ -167,7 +167,7 @@ def site() -> Path:
     """The folder of the built site."""
     for chapter in CHAPTERS:
         if not (SITE / chapter).is_file():
-            why = f"{SITE / chapter} is missing: list it in _toc.yml, run `make book`"
+            why = f"{SITE / chapter} is not built: run `make book`, or list it in _toc.yml"
             pytest.fail(why, pytrace=False)
     return SITE
 
