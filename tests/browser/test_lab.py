@@ -199,7 +199,7 @@ def test_cards_solutions_and_citations_are_rendered(page: Page) -> None:
         folded = shown(page, f"{name}-{part}").locator("details")
         expect(folded).to_contain_text(title)
         assert not folded.evaluate("(details) => details.open")
-    cited = shown(page, "meet-text")
+    cited = shown(page, "meet")
     author = re.compile(r"^[A-Z].* \(20\d\d\)$")
     expect(cited.get_by_role("link", name=author).first).to_be_visible()
     for cell in (name, f"{name}-solution", cells[0], cells[-1]):
