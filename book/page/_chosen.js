@@ -30,19 +30,6 @@ export const decimal = (least, most) => ({
   },
 });
 
-/** Two numbers within limits, with a comma between them. */
-export function pair(least, most) {
-  const one = decimal(least, most);
-  return {
-    write: (values) => values.map(one.write).join(","),
-    read(text) {
-      const both = text.split(",").map((part) => one.read(part).value);
-      const fits = both.length === 2 && !both.includes(undefined);
-      return fitting(fits, both, `Two numbers from ${least} to ${most}, with a comma between them.`);
-    },
-  };
-}
-
 /** Yes or no. */
 export const yesOrNo = {
   write: (value) => (value ? "yes" : "no"),

@@ -1,11 +1,9 @@
-"""The equilibrium explorer against torch: the plane, the network, its training.
+"""The equilibrium explorer against torch: two numbers, the network, its training.
 
 What a reader does with it, line by line, is in book/lessons/equilibrium/tests/scripts.py.
 """
 
-import itertools
 import math
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
@@ -13,12 +11,12 @@ from typing import Any
 
 import pytest
 import torch
-from playwright.sync_api import Browser, Locator, expect
+from playwright.sync_api import Locator, expect
 from torch import Generator, Tensor
 
 from attn_notes.models.equilibrium import PUBLISHED, TOLERANCE, Config, LanguageModel, Relaxation
 from attn_notes.tasks.text import FALLBACK, Text
-from book.lessons.equilibrium import estimators, lesson, measure, plane, recipe
+from book.lessons.equilibrium import estimators, lesson, measure, recipe
 from book.lessons.equilibrium.estimators import CORRECTIONS, Estimator, Implicit, Nudged
 from book.lessons.equilibrium.governor import force_left
 from book.lessons.equilibrium.tests.scripts import network
@@ -27,7 +25,7 @@ from book.lessons.equilibrium.widget import EquilibriumExplorer
 from .asked import Asked, asking, assert_under, close, near, rebuild, set_weights
 from .cell_page import Change
 from .training_page import Challenge
-from .widget_page import Scene, centre
+from .widget_page import Scene
 
 CHAPTER = "book/lessons/equilibrium/equilibrium.html"
 CHARACTERS = "\n Tbeo,↑"
@@ -66,106 +64,19 @@ ask = asking("equilibrium", shown)
 # Two numbers ------------------------------------------------------------------------------------
 
 
-def settings(n: int) -> Iterator[dict[str, Any]]:
-    """Settings of the plane, as far as the sliders go; some weights missing, some equal."""
-    generator = Generator().manual_seed(11)
-
-    def some(low: float, high: float, *shape: int) -> Any:
-        u = torch.rand(shape, generator=generator, dtype=torch.float64)
-        return (low + (high - low) * u).tolist()
-
-    for i in range(n):
-        weights = some(-3, 3, 2)
-        yield {
-            "x": some(-3, 3, 2),
-            "target": some(-3, 3, 2),
-            "weights": [weights, [0.0, weights[1]], [weights[0] / 3] * 2][i % 3],
-            "beta": 10 ** some(-3, math.log10(3)),
-            "steps": int(some(1, 400)),
-        }
-
-
-def vector(values: Any) -> Tensor:
-    return torch.tensor(values, dtype=torch.float64)
-
-
-def gradient_of(estimator: Estimator, setting: dict[str, Any], weights: Any = None) -> Tensor:
-    """dC/dw as an estimator has it, as far as the weights follow it."""
-    w = vector(setting["weights"] if weights is None else weights).requires_grad_()
-    x = vector([setting["x"]])
-    value = estimator(plane.force(x, w), plane.cost(vector(setting["target"])), x, plane.REST)
-    return plane.learning(torch.autograd.grad(value, w)[0], w.detach())
-
-
-def way_of(correction: str, setting: dict[str, Any]) -> Nudged:
-    relaxation = Relaxation(setting["steps"], plane.REST.step)
-    return Nudged(correction, setting["beta"], relaxation, symmetric=False)
-
-
-@pytest.mark.parametrize(("n", "least"), [(5, 3), pytest.param(12, 6, marks=pytest.mark.long)])
-def test_every_gradient_in_the_plane_is_that_of_the_estimators(
-    n: int, least: int, ask: Asked
-) -> None:
-    given = list(settings(n))
-    found = ask("(settings) => settings.map((setting) => widget.examine(setting))", given)
-    resting = 0
-    for setting, seen in zip(given, found, strict=True):
-        x, w = vector([setting["x"]]), vector(setting["weights"])
-        force = plane.force(x, w)
-        z = plane.REST(force, x)
-        abscissa = torch.linalg.eigvals(plane.jacobian(z[0], w)).real.max().item()
-        assert seen["rests"] == (bool(force(z).norm() < 1e-6) and abscissa < 0)
-        if not seen["rests"]:
-            continue
-        resting += 1
-        near(seen["z"], z[0], 1e-9)
-        assert seen["abscissa"] == pytest.approx(abscissa)
-        exact = gradient_of(Implicit(plane.REST), setting)
-        near(seen["exact"]["gradient"], exact, 1e-9)
-        for correction in CORRECTIONS:
-            expected = gradient_of(way_of(correction, setting), setting)
-            near(seen["methods"][correction]["gradient"], expected, 1e-8)
-        # Where an arrow ends: a small step of the weights, and how far the state then comes.
-        h = 1e-6
-        moved = plane.REST(plane.force(x, w - h * exact / exact.norm()), x) - z
-        near(seen["exact"]["reach"], 20 * plane.LONGEST * moved[0] / h, 1e-3)
-    assert resting >= least  # the others have no credit
-
-
-OPPOSED = {"x": [1.0, -0.9], "target": [1.8, -1.0], "weights": [-1.6, 1.6], "beta": 0.1,
-           "steps": 100}  # fmt: skip
-DESCEND = "(setting, way) => widget.descend(setting, way)"
-
-
-def test_learning_takes_steps_of_one_length_against_each_gradient(ask: Asked) -> None:
-    ends = {}
-    for way in ("true", *CORRECTIONS):
-        found = ask(DESCEND, OPPOSED, way)
-        assert len(found) == plane.LESSONS + 1
-        for taken, (here, there) in enumerate(itertools.pairwise(found)):
-            step = vector(there["weights"]) - vector(here["weights"])
-            assert step.norm().item() == pytest.approx(plane.step_of(taken))
-            if taken < 3:
-                estimator = Implicit(plane.REST) if way == "true" else way_of(way, OPPOSED)
-                gradient = gradient_of(estimator, OPPOSED, here["weights"])
-                near(step / step.norm(), -gradient / gradient.norm())
-        ends[way] = found[-1]["cost"] / found[0]["cost"]
-    # Where weights are opposed, naive loses ground and the others arrive.
-    assert ends["none"] > 1 > 0.01 > max(ends["true"], ends["full"])
-    for weights in ([0.0, 1.3], [-0.5, -0.5]):
-        found = ask(DESCEND, OPPOSED | {"weights": weights}, "full")
-        assert len(found) > 5 and found[-1]["weights"] != weights
-        for first, second in (each["weights"] for each in found):
-            assert (first == 0) if weights[0] == 0 else (first == second)
-
-
-def test_a_slider_goes_no_hair_beyond_what_python_takes(ask: Asked) -> None:
-    ask.page.get_by_role("tab", name="Two numbers").click()
-    ask.page.locator(".eq-more > summary").click()
-    for key, end in (("Home", 0.001), ("End", 3.0)):
-        ask.page.get_by_label("Nudge β").press(key)
-        found = ask("() => models[0].get('beta')")
-        assert EquilibriumExplorer(beta=found).beta == pytest.approx(end)
+@pytest.mark.parametrize("j", [[[-1.0, 0.0], [2.0, -1.0]], [[-1.0, 0.5], [0.5, -1.0]]])
+def test_two_numbers_move_as_far_as_their_equation_says(j: list[list[float]], ask: Asked) -> None:
+    of, slope = torch.tensor(j, dtype=torch.float64), torch.tensor([0.0, 1.0], dtype=torch.float64)
+    found = "(s, J, frames) => widget.moved(s, { J }, frames)"
+    for share in (0.0, 0.3, 0.8, 1.0):
+        turned = (1 - share) * of + share * of.T
+        near(ask(found, share, j), torch.linalg.solve(turned, -slope))
+        for frames in (1, 20):  # on the way a matrix exponential, up to the step's length
+            left = torch.linalg.matrix_exp(frames * turned) @ slope - slope
+            near(ask(found, share, j, frames), torch.linalg.solve(turned, left), 0.1)
+    exact = ask("(J) => widget.moved(1, { J })", j)
+    near(exact, torch.linalg.solve(of.T, -slope))  # the credit itself
+    assert (ask("(J) => widget.moved(0.5, { J })", j) is None) == (j[0][1] == 0)  # it runs off
 
 
 # The network ------------------------------------------------------------------------------------
@@ -272,7 +183,7 @@ def test_the_models_of_the_lesson_are_those_of_torch(name: str, ask: Asked) -> N
     compare_credit(ask, name, model, tokens[:11], 5)
 
 
-# What needs a finger, or a layout ---------------------------------------------------------------
+# What needs a layout ----------------------------------------------------------------------------
 
 
 def settled(widget: Locator) -> None:
@@ -280,25 +191,7 @@ def settled(widget: Locator) -> None:
     expect(widget.locator(".attn-board")).to_have_attribute("aria-busy", "false")
 
 
-def test_a_finger_drags_the_target(browser: Browser, server: str) -> None:
-    context = browser.new_context(viewport={"width": 390, "height": 900}, has_touch=True)
-    page = context.new_page()
-    page.goto(f"{server}{CHAPTER}?bare")
-    target = page.locator(".equilibrium.attn-widget .eq-handle.eq-y").first
-    target.scroll_into_view_if_needed()
-    x, y = centre(target.locator(".eq-halo"))
-    session = context.new_cdp_session(page)
-    scrolled = page.evaluate("scrollY")
-    for kind, dy in (("touchStart", 0), ("touchMove", 20), ("touchMove", 60), ("touchEnd", None)):
-        points = [] if dy is None else [{"x": x, "y": y + dy}]
-        session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
-    expect(target).to_have_attribute("aria-label", re.compile("at 1.40, −1"))
-    assert page.evaluate("scrollY") == scrolled
-    context.close()
-
-
 def test_tracks_stand_under_their_characters(ask: Asked) -> None:
-    ask.page.get_by_role("tab", name="The network").click()
     ask.page.get_by_label("Text", exact=True).fill("To be")
     assert_under(ask.page.locator(".attn-track"), 8, ask.page.locator(".eq-cells > *").last, 4 / 5)
 
@@ -377,14 +270,6 @@ def test_steps_in_the_page_are_torchs(way: str, ask: Asked) -> None:
 
 def states(widget: Locator) -> Iterator[tuple[str, bool]]:
     """What a reader may come to see, one after another."""
-    widget.get_by_role("tab", name="Two numbers").click()
-    widget.locator(".eq-more").evaluate("fold => (fold.open = true)")
-    for name in ("Mutual", "Opposed", "One way", "With the limit"):
-        widget.get_by_role("button", name=name, exact=True).click()
-        yield name, name == "Opposed"
-    widget.get_by_role("button", name="Learn").click()
-    yield "learned", True
-    widget.get_by_role("tab", name="The network").click()
     box = widget.get_by_label("Text", exact=True)
     models = widget.get_by_label("Model", exact=True)
     for i, name in enumerate(models.locator("option").all_text_contents()):
@@ -403,14 +288,25 @@ def states(widget: Locator) -> Iterator[tuple[str, bool]]:
     yield "refused", True
 
 
+def shares(widget: Locator) -> Iterator[tuple[str, bool]]:
+    """Two numbers, nudged with the street turned by and by."""
+    use(widget)
+    for keys in ("Home", "ArrowRight", "End"):
+        widget.get_by_label("Street turned round").press(keys)
+        yield f"turned by {keys}", keys == "ArrowRight"
+    widget.get_by_text("both ways", exact=True).click()
+    yield "both ways", True
+
+
 def use(widget: Locator) -> None:
-    widget.locator(".eq-more > summary").click()
-    widget.get_by_role("button", name="Mutual").click()
+    widget.get_by_role("button", name="Nudge the second down").click()
 
 
-PLANE = "show=equilibrium&panel=plane"
-SCENES = [Scene("equilibrium", states, {1280: 47, 390: 74}, handles=".eq-hit", asked=PLANE)]
-TOGETHER = [".eq-plane", ".eq-legend", ".eq-verdict", ".eq-lesson-text"]
+SCENES = [
+    Scene("nudge", shares, {1280: 25, 390: 44}),
+    Scene("equilibrium", states, {1280: 44, 390: 66}),
+]
+TOGETHER = [".eq-numbers", ".eq-right .attn-button", ".attn-slider", ".eq-verdict", ".eq-credits"]
 SETTLED = {"learning rate": str(2 * recipe.IN_PAGE_RATE), "steps": "150"}
 CHALLENGES = [
     Challenge("all know more", ["AEP"], 3, (0, 0), SETTLED),

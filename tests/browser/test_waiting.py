@@ -169,8 +169,7 @@ def test_a_character_is_written_by_one_forward_pass(open_page: OpenPage) -> None
 
 def test_scrubbing_reads_one_state_and_draws_at_once(open_page: OpenPage) -> None:
     """The states on the way to rest are kept; a second look at one runs nothing at all."""
-    _, widget = watched("equilibrium", open_page)
-    widget.get_by_role("tab", name="The network").click()
+    _, widget = watched("equilibrium", open_page, picture="network")
     expect(widget.locator(".attn-board")).to_have_attribute("aria-busy", "false")
     counts = widget.evaluate(
         """(root) => {
@@ -192,8 +191,7 @@ def test_scrubbing_reads_one_state_and_draws_at_once(open_page: OpenPage) -> Non
 
 def test_credit_is_found_a_little_at_a_time(open_page: OpenPage) -> None:
     """A slice stops as soon as the clock says so; the longest product is never cut."""
-    page, widget = watched("equilibrium", open_page, ticking=True)
-    widget.get_by_role("tab", name="The network").click()
+    page, widget = watched("equilibrium", open_page, picture="network", ticking=True)
     expect(widget.locator(".attn-board")).to_have_attribute("aria-busy", "false")
     slices = tasks(page, "setTimeout")
     assert len(slices) > 20

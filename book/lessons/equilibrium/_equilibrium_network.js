@@ -6,8 +6,8 @@
 import { machines } from "./_machines.js";
 import { softmax } from "./_model.js";
 import { finish, implicit, norm, nudged, path } from "./_equilibrium_credit.js";
-import { METHODS } from "./_equilibrium_plane.js";
 
+const METHODS = ["none", "full", "clipped"];
 const EXACT_STEPS = 60;
 const NUDGED_STEPS = 40;
 const NUDGE = 0.02; // of one prediction's cost

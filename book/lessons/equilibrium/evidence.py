@@ -286,35 +286,6 @@ def memory() -> Memory:
     return Memory(**results.load("equilibrium_costs")["runs"]["memory"])
 
 
-# --- Two numbers, by hand
-
-
-@dataclass(frozen=True)
-class Board:
-    """F(z) = −z + W z + x and C(z) = ½ ‖z − y‖², worked out.
-
-    Attributes:
-        w, x, target: W, x and y.
-        rest: where it rests.
-        true: the credit; naive: what solves the same equation with J for Jᵀ.
-    """
-
-    w: Float[Tensor, "2 2"]
-    x: Float[Tensor, " 2"]
-    target: Float[Tensor, " 2"]
-    rest: Float[Tensor, " 2"]
-    true: Float[Tensor, " 2"]
-    naive: Float[Tensor, " 2"]
-
-
-def blackboard() -> Board:
-    """The lesson's example: the second number hears the first, and is not heard."""
-    w, x, y = torch.tensor([[0.0, 0], [2, 0]]), torch.tensor([1.0, 0]), torch.tensor([1.0, 1])
-    j = w - torch.eye(2)
-    z = torch.linalg.solve(j, -x)
-    return Board(w, x, y, z, *(torch.linalg.solve(each, y - z) for each in (j.T, j)))
-
-
 # --- Live: the text, and the model that was trained on it
 
 

@@ -50,10 +50,6 @@ LABELS = {
 """What each kind is called in a figure."""
 
 
-ONE_WAY = {"weights": [0.0, 1.3], "input": [0.4, -0.2], "target": [1.4, -0.7]}
-"""How the lesson's two numbers begin: as the widget's own *One way*."""
-
-
 def teach(widget: EquilibriumExplorer, text: Text) -> None:
     """Let the reader train a small model by three of them in the page."""
     widget.teach(**lesson.settings(text))
@@ -169,69 +165,6 @@ def coil(ax: Axes, start: float, end: float, y: float) -> None:
     up = torch.tensor([0.0, *[0.11, -0.11] * turns])[: len(x)]
     up[-1] = 0
     ax.plot([start, *x.tolist(), end], [y, *(y + up).tolist(), y], color=GREY, linewidth=1.1)
-
-
-def idea(board: evidence.Board) -> Picture:
-    """Two numbers, of which one hears the other: who gets which credit, and where a nudge goes."""
-    with house.figure(5.5, 2.9, columns=2, width_ratios=[1, 1.15]) as (fig, axes):
-        heard(axes[0], board)
-        nudged(axes[1], board)
-    return Picture(
-        fig,
-        "On a one-way street the naive way lets the cause go free",
-        "An arrow is how far the nudge moves both numbers. It is a measurement and no step: one "
-        "only reads how far each has moved, and naively the first has not moved at all.",
-        "Left, two circles, 1 and 2, with an arrow from the first to the second. They should be 1 "
-        "and 1. True credit, and AEP's: 2 and 1; naive: 0 and 1. Right, a plane: from the state "
-        "at rest at (1, 2) the naive arrow leads to the target at (1, 1), that of AEP to "
-        "(−1, 1).",
-    )
-
-
-def heard(ax: Axes, board: evidence.Board) -> None:
-    """The two numbers, what they should be, and the credit of each."""
-    ax.set(xlim=(-1.2, 1.5), ylim=(-1.75, 1.1), xticks=[], yticks=[])
-    ax.spines[:].set_visible(False)
-    for at, (z, name) in enumerate(zip(board.rest.tolist(), ("first", "second"), strict=True)):
-        ax.text(at, 0.35, f"{z:g}", ha="center", va="center", fontsize=13,
-                bbox={"boxstyle": "circle,pad=0.45", "fc": "none", "ec": INK})  # fmt: skip
-        ax.text(at, 1.0, name, ha="center", va="center", fontsize=10)
-    ax.annotate("", (0.74, 0.35), (0.26, 0.35), arrowprops={"arrowstyle": "-|>", "color": INK})
-    ax.text(0.5, 0.5, "× 2", ha="center", fontsize=10)
-    rows = (
-        ("should be", board.target, MAUVE),
-        ("true credit", board.true, KINDS["AEP"]),
-        ("naive credit", board.naive, KINDS["naive EP"]),
-    )
-    for row, (words, values, colour) in enumerate(rows):
-        height = -0.5 - 0.5 * row
-        ax.text(-0.25, height, words, ha="right", fontsize=10, color=colour)
-        for at, value in enumerate(values.tolist()):
-            ax.text(at, height, signed(f"{value:g}"), ha="center", fontsize=12, color=colour)
-
-
-def nudged(ax: Axes, board: evidence.Board) -> None:
-    """The plane of both: where they rest, where they should, and which way each nudge leads."""
-    x, y = board.rest.tolist()
-    arrows = (("AEP", board.true, "AEP", (-8, 8)), ("naive EP", board.naive, "naive", (40, 0)))
-    for kind, credit, words, off in arrows:
-        end = (board.rest - credit).tolist()
-        ax.annotate(
-            "", end, (x, y),
-            arrowprops={"arrowstyle": "-|>", "color": KINDS[kind], "linewidth": 2, "shrinkA": 4},
-        )  # fmt: skip
-        middle = ((x + end[0]) / 2, (y + end[1]) / 2)
-        ax.annotate(words, middle, off, textcoords="offset points", fontsize=10, color=KINDS[kind],
-                    ha="right", va="center")  # fmt: skip
-    ax.plot(x, y, "o", color=INK, markersize=6)
-    ax.plot(*board.target, "x", color=MAUVE, markersize=9, markeredgewidth=2.5)
-    ax.annotate("at rest", (x, y), (9, -4), textcoords="offset points", fontsize=10)
-    ax.annotate("target", board.target.tolist(), (9, -4), textcoords="offset points",
-                fontsize=10, color=MAUVE)  # fmt: skip
-    ax.set(xlim=(-1.5, 2.4), ylim=(0.4, 2.6), xlabel="the first number",
-           ylabel="the second number", aspect="equal")  # fmt: skip
-    ax.set_xticks([-1, 0, 1, 2])
-    ax.set_yticks([1, 2])
 
 
 def ends(found: evidence.Training, page: evidence.Page) -> Picture:

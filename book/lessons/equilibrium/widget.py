@@ -1,10 +1,9 @@
 """The equilibrium explorer: a state that relaxes, is nudged, and whose difference is the gradient.
 
-With two numbers the reader drags a target through the lesson's `plane`, sees where each of its
-`estimators` would turn the weights, and lets all of them learn. In the network the same estimators
-run through the reader's own `attn_notes.models.equilibrium`, and a small one is trained by them.
-All of it runs in the page: the plane by its formulas, the rest by programs traced from torch, on
-what is sent from here. So the widget needs no kernel once a page has been saved.
+Two numbers are nudged, and the reader turns the street between them round. In the network the
+lesson's `estimators` run through the reader's own `attn_notes.models.equilibrium`, and a small one
+is trained by them. All of it runs in the page, the two numbers by a formula, the rest by programs
+traced from torch on what is sent from here. So the widget needs no kernel once a page is saved.
 """
 
 from collections.abc import Callable, Mapping
@@ -12,14 +11,13 @@ from dataclasses import asdict
 from functools import partial
 from typing import Any
 
-import numpy as np
 import torch
 import traitlets
 from jaxtyping import Int
 from torch import Generator, Tensor
 from torch.func import grad, vjp
 
-from attn_notes.models.equilibrium import CORRECTIONS, Config, LanguageModel, asymmetry
+from attn_notes.models.equilibrium import Config, LanguageModel, asymmetry
 from attn_notes.programs import initial, training
 from attn_notes.programs.forward import forward
 from attn_notes.tasks.prediction import token_losses
@@ -30,13 +28,11 @@ from book.page.shown import ModelsByName
 from book.page.weights import named, pack
 
 OPENS = {  # rem high as each opens: wide, on a page, on a phone
-    "explorer": (45.5, 45.5, 66.9),
+    "numbers": (24.0, 24.0, 40.0),
+    "network": (41.5, 41.5, 63.0),
     "training": (30.0, 30.0, 34.0),
 }
-EDGE = 3.0  # of the plane, and of the weights
-FAINTEST, STRONGEST = 0.001, 3.0  # nudge
-MOST_STEPS = 400
-LESSONS = 30  # steps of learning
+FRAMES = 60  # from rest to rest
 LINE = "To be, or not to b"
 SHORTEST = 16  # characters, of the programs that read no more than so many
 
@@ -124,14 +120,8 @@ def _pieces(config: Config, count: int) -> Tensor:
     return torch.zeros(count, config.context + 1, dtype=torch.long)
 
 
-def point(x: float, y: float) -> "traitlets.List[float]":
-    """Two numbers on the plane."""
-    number = traitlets.Float(min=-EDGE, max=EDGE)
-    return traitlets.List(number, default_value=[x, y], minlen=2, maxlen=2).tag(sync=True)
-
-
 class EquilibriumExplorer(ModelsByName):
-    """A plane to drag things in, and models that you load, and may load again any time.
+    """Two numbers to nudge, or models that you load, and may load again any time.
 
     >>> explorer = EquilibriumExplorer()
     >>> explorer
@@ -141,17 +131,12 @@ class EquilibriumExplorer(ModelsByName):
     _esm = javascript("equilibrium")
     _css = style("equilibrium")
 
-    picture = traitlets.Enum(tuple(OPENS), default_value="explorer").tag(sync=True)
-    panel = traitlets.Enum(("plane", "network"), default_value="plane").tag(sync=True)
+    picture = traitlets.Enum(tuple(OPENS), default_value="numbers").tag(sync=True)
 
-    # Two numbers.
-    weights = point(-1.6, 1.6)  # w₁₂ and w₂₁, before anything was learned
-    input = point(1.0, -0.9)  # x, what pulls each number by itself
-    target = point(1.8, -1.0)  # y
-    method = traitlets.Enum(CORRECTIONS, default_value="none").tag(sync=True)
-    beta = traitlets.Float(0.1, min=FAINTEST, max=STRONGEST).tag(sync=True)
-    steps = traitlets.Int(100, min=1, max=MOST_STEPS).tag(sync=True)  # nudged ones
-    learned = traitlets.Int(0, min=0, max=LESSONS).tag(sync=True)  # steps of learning
+    # Two numbers: who hears whom, the share of AEP's force, and how far the nudge has come.
+    connected = traitlets.Enum(("one way", "both ways"), default_value="one way").tag(sync=True)
+    turned = traitlets.Float(0.0, min=0.0, max=1.0).tag(sync=True)
+    moved = traitlets.Int(0, min=0, max=FRAMES).tag(sync=True)
 
     # The network; runs: name -> {config, characters, programs, names, shapes, seeds, format,
     # weights}
@@ -162,13 +147,6 @@ class EquilibriumExplorer(ModelsByName):
     # What the page needs to train one: {config, characters, text, held, ways, read, draws,
     # optimizer, steps, every, governor, yardsticks}. Empty: it trains nothing.
     lesson = traitlets.Dict().tag(sync=True)
-
-    @traitlets.validate("weights", "input", "target", "beta")
-    def _numbers(self, proposal: traitlets.Bunch) -> Any:
-        value = proposal["value"]
-        if not np.isfinite(value).all():  # what is no number is within any limits
-            raise traitlets.TraitError(f"{proposal['trait'].name} cannot be {value}")
-        return value
 
     @traitlets.validate("text")
     def _legal(self, proposal: traitlets.Bunch) -> str:

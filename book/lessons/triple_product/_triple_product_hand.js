@@ -6,6 +6,7 @@ import { sceneView } from "./_triple_product_scene.js";
 import {
   ALLOWED,
   BETA,
+  FRAMED,
   LENGTHS,
   LIMIT,
   OPENING,
@@ -152,6 +153,7 @@ export function byHand({ uid, model, save }) {
 
   const title = html("p", { class: "tp-title" });
   const numbers = facts();
+  const more = facts();
   const rows = START.keys.map((_, i) => {
     const name = html(
       "button",
@@ -220,17 +222,24 @@ export function byHand({ uid, model, save }) {
         numbers.list,
         length.node,
         table,
-        html("p", { class: "attn-label tp-heading" }, "Coordinates, a key's at length × 1"),
-        coordinates,
-        message,
+        html(
+          "details",
+          { class: "attn-help" },
+          html("summary", {}, "All numbers"),
+          more.list,
+          html("p", { class: "attn-label tp-heading" }, "Coordinates, a key's at length × 1"),
+          coordinates,
+          message,
+        ),
       ),
     ),
     spoken.node,
   );
 
   const reach = () => {
-    const { q, r, keys } = scene();
-    return Math.max(1.5, ...[q, r, ...keys].map(norm)) * 1.04;
+    const { q, r, keys, lengths } = scene();
+    const framed = keys.map((key, i) => Math.max(1, Math.min(FRAMED, lengths[i])) * norm(key));
+    return Math.max(1.5, norm(q), norm(r), ...framed) * 1.04;
   };
 
   function draw() {
@@ -280,9 +289,14 @@ export function byHand({ uid, model, save }) {
     const det = determinant(q, key, r);
     const volume = show(score("volume", q, key, r));
     title.textContent = `The selected key, ${name}`;
+    const area = plane ? norm(q) * dot(plane.e2, r) : 0;
     numbers.set([
-      [`volume of q, r and ${name}`, show(Math.sqrt(det))],
-      ["det G, its square", show(det)],
+      ["area of q and r", show(area)],
+      [`height of ${name}`, area ? show(Math.sqrt(det) / area) : "none"],
+      ["volume, area times height", show(Math.sqrt(det))],
+    ]);
+    more.set([
+      ["det G, the volume squared", show(det)],
       ["volume score, −det G / 3√3", volume],
       ["dot product, q · k / √3", show(score("dot", q, key))],
       [`cos² of the angle to ${flatOf(q, r)}`, show(cos2(q, key, r))],

@@ -5,6 +5,7 @@ import { norm, planeOf, times } from "./_triple_product_vectors.js";
 
 export const LIMIT = 5; // of a coordinate
 export const LENGTHS = [0.1, 10]; // of a key, as factors
+export const FRAMED = 3; // a key that has grown to more is cut by the frame
 export const BETA = 8; // of the angle score, as the chapter's models start with
 export const ALLOWED = `A coordinate is a number from −${LIMIT} to ${LIMIT}, such as 1.25.`;
 
@@ -27,8 +28,8 @@ const inThePlane = (a, b) => add(times(START.q, a), times(START.r, b));
 export const OPENING = {
   name: "start again",
   note:
-    "k₁ lies close to the plane of q and r, so the volume that it spans with them is small, and its " +
-    "score is close to 0, the highest there is. Select a key, or move a tip.",
+    "k₂ stands high over the plane of q and r, so its box is large and its score low. k₁ lies close " +
+    "to the plane and wins. Drag a tip.",
   scene: START,
   selected: 1,
 };
@@ -37,24 +38,24 @@ export const PRESETS = [
   {
     name: "a loud stranger",
     note:
-      "A stranger is a key far from the plane: k₂, which has grown long. The volume score gives it " +
-      "nothing, while the dot product follows the little of it that lies along q.",
-    scene: { ...START, keys: replace(START.keys, 1, [0.4, 0, 1.3]), lengths: [1, 5, 1, 1, 1] },
+      "k₂ stands far from the plane, and is three times as long as it was. The volume score gives " +
+      "it nothing, while the dot product follows the little of it that lies along q.",
+    scene: { ...START, keys: replace(START.keys, 1, [0.4, 0, 1.3]), lengths: [1, 3, 1, 1, 1] },
     selected: 1,
   },
   {
     name: "a loud friend",
     note:
-      "A friend is the key that ought to win: k₁, lifted a little and grown six times as long. Its " +
-      "height grew with it, so the volume score drops it; the angle score does not notice.",
-    scene: { ...START, keys: replace(START.keys, 0, [1.4, 0.5, 0.5]), lengths: [6, 1, 1, 1, 1] },
+      "k₁, which ought to win, leans out of the plane by a little and is three times as long as it " +
+      "was. So its height is three times as large, and the volume score drops it. The angle does not.",
+    scene: { ...START, keys: replace(START.keys, 0, [1.4, 1, 0.7]), lengths: [3, 1, 1, 1, 1] },
     selected: 0,
   },
   {
     name: "a whisper",
     note:
-      "A whisper is a very short key: k₂ stands nearly upright, but its volume is almost 0, and the " +
-      "volume score likes it best. k₁ was lifted too: left where it was, it would still win.",
+      "k₂ stands nearly upright, but is so short that its volume is almost 0, and the volume score " +
+      "likes it best. k₁ was lifted too: left where it was, it would still win.",
     scene: { ...START, keys: replace(START.keys, 0, [1.4, 1, 1.3]), lengths: [1, 0.1, 1, 1, 1] },
     selected: 1,
   },

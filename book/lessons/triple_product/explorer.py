@@ -38,7 +38,7 @@ def copier() -> TripleProductExplorer:
         weights = evidence.weights(layers, "dot")
         widget.load(name, weights, config, recipe.TASKS[layers])
     _teach(widget, ("dot",))
-    return _counts(widget, NAMES["one layer"])
+    return _at(widget, NAMES["one layer"], ELSEWHERE)
 
 
 def explorer(mode: str = "head") -> TripleProductExplorer:
@@ -48,27 +48,29 @@ def explorer(mode: str = "head") -> TripleProductExplorer:
         for kind in configs:
             _load(widget, kind, layers, evidence.weights(layers, kind))
     _teach(widget, recipe.KINDS)
-    _counts(widget, "dot, one layer")
+    _at(widget, "volume, one layer", AT_HOME, "volume")
     widget.mode = mode
     return widget
 
 
-def _counts(widget: TripleProductExplorer, run: str) -> TripleProductExplorer:
-    """Let it open on the head that counts to twelve, and a text that repeats after eleven."""
+def _at(
+    widget: TripleProductExplorer, run: str, text: str, kind: str = "dot"
+) -> TripleProductExplorer:
+    """Let it open on this text, and on the head that counts to twelve."""
     widget.mode, widget.run = "head", run
-    widget.text, widget.position = ELSEWHERE, ASKED
-    widget.head, _ = counting(ELSEWHERE)
+    widget.text, widget.position = text, ASKED
+    widget.head, _ = counting(text, kind)
     return widget
 
 
-def counting(text: str) -> tuple[int, Tensor]:
+def counting(text: str, kind: str = "dot") -> tuple[int, Tensor]:
     """The recorded head of one layer that looks where the source is if the period is its own.
 
     And its attention to what was read of the text, up to where the widget asks.
     """
     tokens = torch.tensor([ascii_lowercase.index(letter) for letter in text[: ASKED + 1]])
     with torch.no_grad():
-        _, attention = evidence.trained("one layer", "dot").observe(tokens)
+        _, attention = evidence.trained("one layer", kind).observe(tokens)
     rows = attention[0, :, ASKED]
     head = int(rows[:, ASKED + 1 - recipe.HALF].argmax())
     return head, rows[head]

@@ -18,7 +18,7 @@ from tests.transcripts.played import on_site
 @patch.dict(os.environ, FAST="1")
 def network() -> list[Any]:
     """The recorded model, and two that read less and take too few steps to come to rest."""
-    explorer = EquilibriumExplorer(text="To be To", panel="network")
+    explorer = EquilibriumExplorer(text="To be To", picture="network")
     model, characters = evidence.trained()
     hurried = replace(model.config, context=3, relaxation=Relaxation(2, 0.25))
     drawn = [LanguageModel(hurried, Generator().manual_seed(seed)) for seed in (0, 1)]
@@ -43,9 +43,7 @@ def panel() -> list[Any]:
 
 
 PAGES = {
-    "plane": lambda: on_site(EquilibriumExplorer(), "mutual"),
-    "moving": lambda: [EquilibriumExplorer()],
-    "nothing": lambda: [EquilibriumExplorer()],
+    "numbers": lambda: on_site(EquilibriumExplorer(), "mutual"),
     "network": lambda: on_site(*network()),
     "training": panel,
 }

@@ -9,7 +9,7 @@ from torch.testing import assert_close
 
 from attn_notes.models.equilibrium import Config, LanguageModel, residual
 from attn_notes.tasks.text import FALLBACK, Text
-from book.lessons.equilibrium import evidence, lesson, measure, recipe
+from book.lessons.equilibrium import lesson, measure, recipe
 from book.site.dependencies import lesson_page
 from tests import exercises
 
@@ -84,26 +84,28 @@ def printed(code: str, capsys: pytest.CaptureFixture[str]) -> dict[str, list[flo
 
 
 def test_the_example_does_what_the_lesson_says(capsys: pytest.CaptureFixture[str]) -> None:
-    """Near the credits of the figure, of which a weak push makes a little less."""
-    code, board = CELLS["blackboard"], evidence.blackboard()
+    """Near the credits that it names, of which a weak push makes a little less."""
+    code, j, slope = CELLS["blackboard"], torch.tensor([[-1.0, 0], [2, -1]]), torch.tensor([0.0, 1])
     found = printed(code, capsys)
-    for name, exact in (("AEP", board.true), ("naive", board.naive)):
-        assert found[name] == pytest.approx(exact.tolist(), rel=0.03, abs=1e-3)
+    for name, of, exact in (("AEP", j.T, [2, 1]), ("naive", j, [0, 1])):
+        assert torch.linalg.solve(of, -slope).tolist() == exact
+        assert found[name] == pytest.approx(exact, rel=0.03, abs=1e-3)
     mutual = printed(code.replace("[[0.0, 0], [2, 0]]", "[[0, 0.5], [0.5, 0]]"), capsys)
     assert mutual["AEP"] == mutual["naive"]
     exec(f"{code}\n{CELLS['part']}", {"torch": torch})
     found = re.findall(r"(?m)^([\d.]+) tensor\(\[(.*?), (.*?)\]\)", capsys.readouterr().out)
     half, fifths, whole = ([float(x) for x in pair] for _, *pair in found)
-    j, push = board.w - torch.eye(2), 0.01
 
-    def at_rest(share: float) -> list[float]:
+    def at_rest(share: float, push: float = 0.01) -> list[float]:
         turned = (1 - share) * j + share * j.T - push * torch.eye(2)
-        credits: list[float] = torch.linalg.solve(turned, board.target - board.rest).tolist()
+        credits: list[float] = torch.linalg.solve(turned, -slope).tolist()
         return credits
 
     assert min(half) > 8 and at_rest(0.5) == pytest.approx([50, 50], rel=0.02)  # they run off
     assert fifths == pytest.approx(at_rest(0.8), rel=0.03)  # too large, and not as 2 to 1
     assert whole == pytest.approx([2, 1], rel=0.03)
+    first, second = at_rest(0.8, push=0)
+    assert f"their credits are {first:.1f} and {second:.1f}, in place of" in CELLS["clip-text"]
 
 
 @pytest.mark.parametrize("size", [0.5, 3.0])

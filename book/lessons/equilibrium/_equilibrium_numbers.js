@@ -1,0 +1,181 @@
+// Two numbers: the second rests too high, and is nudged down. How far does each move, as they hear
+// each other, and with the street between them turned round by some share?
+
+import { button, html, number, player, segments, slider, svg } from "./_page.js";
+
+/** Near rest z moves by J (z − z*): a row for who is moved, a column for who moves it. */
+export const CONNECTED = {
+  "one way": { J: [[-1, 0], [2, -1]], rest: [1, 2] },
+  "both ways": { J: [[-1, 0.5], [0.5, -1]], rest: [1, 2] },
+};
+const TARGET = [1, 1];
+const brief = (x) => number(x, 1).replace(".0", "");
+const STEP = 0.1;
+export const FRAMES = 60; // of the way to rest, each of so many steps:
+const STEPS = 10;
+
+/** With this share of AEP's force: (1 − s) J + s Jᵀ. */
+export const turnedBy = (share, { J: [[a, b], [c, d]] }) => [
+  [a, (1 - share) * b + share * c],
+  [(1 - share) * c + share * b, d],
+];
+
+/** How far both have moved against a nudge of 1, after so many frames, or at rest in the end. */
+export function moved(share, connected, frames = FRAMES) {
+  const [[a, b], [c, d]] = turnedBy(share, connected);
+  const det = a * d - b * c;
+  if (frames === FRAMES) return det > 1e-9 ? [-b / det, a / det].map((x) => -x) : null;
+  let [u, v] = [0, 0];
+  for (let i = 0; i < frames * STEPS; i++) {
+    [u, v] = [u + STEP * (a * u + b * v), v + STEP * (c * u + d * v + 1)];
+  }
+  return [u, v];
+}
+
+// --- the drawing: a scale for each number, and the street between them
+
+const UNIT = 40;
+const [TOP, LOW] = [2.4, -3.9];
+const WIDTH = 400;
+const ACROSS = [105, 295];
+const HEIGHT = (TOP - LOW) * UNIT + 42;
+const below = (z) => 30 + (TOP - z) * UNIT;
+
+const words = (x, y, text, className = "", anchor = "middle") =>
+  svg("text", { x, y, class: `eq-words ${className}`, "text-anchor": anchor }, text);
+
+/** An arrow of the street: as thick as it is strong. */
+function lane(y, strength, [from, to]) {
+  if (Math.abs(strength) < 0.01) return [];
+  const side = Math.sign(to - from);
+  return [
+    svg("path", { class: "eq-lane", d: `M${from} ${y}H${to - 9 * side}`, "stroke-width": 1 + 2 * strength }),
+    svg("path", { class: "eq-tip", d: `M${to} ${y}l${-13 * side} -7v14Z` }),
+    words((from + to) / 2, y - 9, `hears × ${brief(strength)}`),
+  ];
+}
+
+function scale(i, name) {
+  const marks = [];
+  for (let z = Math.ceil(LOW); z <= TOP; z++) {
+    marks.push(svg("path", { class: "eq-scale", d: `M${ACROSS[i] - 4} ${below(z)}h8` }));
+    const side = i ? 1 : -1;
+    marks.push(words(ACROSS[i] + 24 * side, below(z) + 4, number(z, 0), "eq-faint", i ? "start" : "end"));
+  }
+  const line = svg("path", { class: "eq-scale", d: `M${ACROSS[i]} ${below(TOP)}V${below(LOW)}` });
+  return [line, ...marks, words(ACROSS[i], 16, name)];
+}
+
+/** Where a number was at rest, where it should be, how far it has moved, and how far it ought to. */
+function moves(i, rest, away, truth) {
+  const [x, from, to] = [ACROSS[i], below(rest), below(Math.max(LOW, rest - away))];
+  const right = Math.abs(away - truth) < 0.005;
+  return [
+    svg("path", { class: "eq-target", d: `M${x - 19} ${below(TARGET[i])}h38` }),
+    svg("circle", { class: "eq-from", cx: x, cy: from, r: 9 }),
+    svg("path", { class: `eq-moved ${right ? "eq-full" : "eq-none"}`, d: `M${x} ${from}V${to}` }),
+    svg("circle", { class: "eq-true-end", cx: x, cy: below(rest - truth), r: 14 }),
+    rest - away < LOW
+      ? svg("path", { class: "eq-gone", d: `M${x - 10} ${to - 14}l10 10l10 -10m-20 10l10 10l10 -10` })
+      : svg("circle", { class: "eq-bead", cx: x, cy: to, r: 9 }),
+  ];
+}
+
+export function numbersView({ uid, model, save, say }) {
+  const chosen = () => CONNECTED[model.get("connected")];
+  const ground = svg("g");
+  const picture = svg(
+    "svg",
+    { class: "eq-numbers", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img" },
+    ground,
+  );
+
+  /** Show at once where they come to rest. */
+  function settle(chosen) {
+    motion.stop();
+    save({ ...chosen, moved: FRAMES });
+  }
+  const motion = player(40, (frames) => save({ moved: frames }));
+  const nudge = button("Nudge the second down", () => motion.play(1, FRAMES));
+  const ways = segments({
+    uid,
+    name: "connected",
+    label: "Who hears whom",
+    onchange: (connected) => settle({ connected }),
+  });
+  const turned = slider({
+    uid,
+    name: "turned",
+    label: "Street turned round",
+    max: 1,
+    step: 0.1,
+    say: (share) => `${number(100 * share, 0)} %`,
+    oninput: (share) => settle({ turned: share }),
+  });
+  const cells = ["true", "measured"].map((name) => [name, [0, 1].map(() => html("td"))]);
+  const table = html(
+    "table",
+    { class: "attn-table eq-credits" },
+    html("thead", {}, html("tr", {}, ...["credit", "first", "second"].map((head) => html("th", { scope: "col" }, head)))),
+    html("tbody", {}, ...cells.map(([name, row]) => html("tr", {}, html("th", { scope: "row" }, name), ...row))),
+  );
+  const verdict = html("p", { class: "eq-verdict" });
+  const legend = html("p", { class: "attn-help" }, "Violet line: where it should rest. Dashed ring: as far from rest as its true credit.");
+  const node = html(
+    "div",
+    { class: "eq-columns" },
+    html("div", { class: "eq-left" }, picture),
+    html("div", { class: "eq-right" }, nudge, turned.node, ways.node, verdict, table, legend),
+  );
+
+  function draw() {
+    const [share, frames, way] = ["turned", "moved", "connected"].map((name) => model.get(name));
+    const there = moved(share, chosen(), frames);
+    const [away, truth] = [there ?? [99, 99], moved(1, chosen())];
+    const [[, back], [forth]] = turnedBy(frames ? share : 0, chosen()); // only while the nudge lasts
+    const [first, second] = ACROSS;
+    ground.replaceChildren(
+      ...scale(0, "the first"),
+      ...scale(1, "the second"),
+      ...lane(below(2.1), forth, [first + 24, second - 24]),
+      ...lane(below(-2.4), back, [second - 24, first + 24]),
+      ...chosen().rest.flatMap((rest, i) => moves(i, rest, away[i], truth[i])),
+    );
+    const told = judge({ share, frames, way, there, truth });
+    picture.setAttribute("aria-label", `Two scales. ${told}`);
+    for (const [name, row] of cells) {
+      const values = name === "true" ? truth : there;
+      row.forEach((cell, i) => {
+        cell.textContent = values ? brief(values[i]) : "no end";
+      });
+    }
+    turned.set(share);
+    ways.set(Object.keys(CONNECTED).map((name) => [name, name]), way);
+    verdict.textContent = told;
+    if (!motion.going()) say(told);
+  }
+
+  const show = (connected, turned) => () => settle({ connected, turned });
+  const opens = {
+    naive: show("one way", 0),
+    half: show("one way", 0.5),
+    fifths: show("one way", 0.8),
+    turned: show("one way", 1),
+    mutual: show("both ways", 0),
+  };
+  return { node, draw, opens, leave: motion.stop };
+}
+
+/** What came of it, in a sentence or two. */
+export function judge({ share, frames, way, there, truth }) {
+  if (!frames) return "Both should rest at 1. The second rests 1 too high.";
+  if (frames < FRAMES) return "The second is nudged, and both move.";
+  if (way === "both ways") {
+    return "Each hears the other alike, so turning changes nothing. Both credits are the true ones.";
+  }
+  if (!there) return "Each hears the other × 1, so every move comes back as large. They never rest.";
+  if (share === 0) return "The naive way: nothing leads back to the first. It stays, and gets no credit.";
+  if (share === 1) return "AEP: the street is turned round. Both credits are the true ones.";
+  const [first, second] = there.map(brief);
+  return `Turned in part: the first gets ${first} in place of ${truth[0]}, and the second ${second} in place of ${truth[1]}.`;
+}
