@@ -74,6 +74,9 @@ def what_looking_again_brings(lesson: Says, evid: Says, teaching: Says) -> None:
            where=len(rated) == len(recipe.RATES) == 3
            and sorted(len(R.solved(kind)) for kind in rated) == [1, 1, 4]
            and max(R.solved(kind).max() for kind in rated) < 0.1)
+    mixed, met = R.solved(DEEP, "mixed"), [m["seen"]["right"][0] for m in R.members(DEEP)]
+    lesson(f"it solves {percent(median(mixed), 0)} of a hundred, and of such as it may have met in "
+           f"training {percent(median(torch.tensor(met)), 0)}")
     alone = of_100(recipe.ONE_STEP, 1)
     apart_solve = of_100(recipe.REREADING, 1)
     lesson(f"used again within a look: {of_100(recipe.SHARING, 1)} where four sets of "
