@@ -87,10 +87,6 @@ LEFT_OUT = {
     "training.ensemble.train": "takes functions; tests/refused.py",
     "training.ensemble.gradient": "takes a model and functions; tests/training/test_ensemble.py",
     "training.ensemble.traced": "takes a function; tests/programs/",
-    **{
-        f"training.recorded.{name}": "takes functions and files; tests/training/test_recorded.py"
-        for name in ("begins", "find", "gather", "keep", "key", "noted", "part", "tensors")
-    },
     "tasks.text.tiny_shakespeare": "downloads",
 }
 MAY_BE_NO_NUMBER = {

@@ -10,8 +10,7 @@ import copy
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from inspect import unwrap
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from torch import Generator, Tensor, nn
@@ -27,7 +26,6 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves, tree_map
 
 from attn_notes import allowed
-from attn_notes.training import recorded
 from attn_notes.training.plain import functional_call, in_words, suited
 
 __all__ = ["Run", "train"]
@@ -91,6 +89,20 @@ class Run:
             for name, buffer in self.buffers.items():
                 model.get_buffer(name).copy_(buffer[i])
         return model
+
+
+class Place(Protocol):
+    """Where one run is kept: what came of it when it was trained before, if it was."""
+
+    run: Run | None
+
+    def keep(self, run: Run) -> None:
+        """Keep it for the next time."""
+
+
+PLACES: Callable[..., Place] | None = None
+"""Finds the place of a run by its models, its probe and all that it hangs on: `book.kit.recorded`
+has such places, and without it every run is trained."""
 
 
 def _settings(model: nn.Module) -> list[Any]:
@@ -308,15 +320,13 @@ def train(
     start = time.perf_counter()
     trained = _trained(models[0])
     frozen = [name for name, _ in models[0].named_parameters() if name not in trained]
-    key = ""
-    if recorded.wanted():
-        how = (optimizer, generators, schedule, clip, constrain, probe, probe_every)
-        key = recorded.key(models, unwrap(train), loss, data, steps, *how, *frozen)
-        with torch.no_grad():
-            if (found := recorded.find(key)) and recorded.begins(
-                found, probe(models[0]) if probe else {}
-            ):
-                return _recalled(found, models[0], watch)
+    how = (loss, data, steps, optimizer, generators, schedule, clip, constrain, probe, probe_every)
+    place = PLACES(models, probe, *how, *frozen) if PLACES else None
+    if place and (run := place.run):
+        if watch is not None and len(run.steps):  # once, for its end
+            last = {name: value[-1] for name, value in run.history.items()}
+            watch(int(run.steps[-1]), last, run.parameters)
+        return run
     optimizer = suited(optimizer)
     members = [copy.deepcopy(model).to(device) for model in models]
     template = members[0]
@@ -389,25 +399,6 @@ def train(
         seconds=time.perf_counter() - start,
         _template=template.cpu(),
     )
-    seen = {f"h.{name}": value for name, value in run.history.items()}
-    seen |= {f"b.{name}": value for name, value in run.buffers.items()}
-    recorded.keep(key, run.parameters, seen | {"steps": run.steps, "s": torch.tensor(run.seconds)})
-    return run
-
-
-def _recalled(
-    found: Tensors, template: nn.Module, watch: Callable[[int, Tensors, Tensors], None] | None
-) -> Run:
-    """A recorded run in place of a training; `watch` is called once, for its end."""
-    run = Run(
-        parameters=recorded.part(found, "w"),
-        buffers=recorded.part(found, "b"),
-        steps=found["steps"],
-        history=recorded.part(found, "h"),
-        seconds=found["s"].item(),
-        _template=copy.deepcopy(template),
-    )
-    if watch is not None and len(run.steps):
-        last = {name: value[-1] for name, value in run.history.items()}
-        watch(int(run.steps[-1]), last, run.parameters)
+    if place:
+        place.keep(run)
     return run
