@@ -91,7 +91,6 @@ LEFT_OUT = {
 }
 MAY_BE_NO_NUMBER = {
     "tasks.brackets.loss",  # of nothing
-    "analysis.statistics.never_below",
 }
 """Where the documentation says that there may be none."""
 

@@ -262,9 +262,7 @@ class _Embedded(TorchFunctionMode):
         super().__init__()
         self.tokens, self.leaf = tokens, None
 
-    def __torch_function__(
-        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
-    ) -> Any:
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         made = func(*args, **(kwargs or {}))
         looks_up = func in (F.embedding, torch.embedding, Tensor.__getitem__)
         if looks_up and self.leaf is None and made.is_floating_point():

@@ -304,9 +304,7 @@ class _Heads(TorchFunctionMode):
             out._doubt_places = at  # type: ignore[attr-defined]
         return out
 
-    def __torch_function__(
-        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
-    ) -> Any:
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         name, kwargs = getattr(func, "__name__", "").strip("_"), kwargs or {}
         v = self.vocabulary
         if name == "linear_cross_entropy" and len(args[1]) == v <= MOST_HEAD:

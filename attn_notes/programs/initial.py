@@ -71,9 +71,7 @@ class _Watch(TorchDispatchMode):
         self._instead = instead
         self._within = False  # of a draw that is made of others
 
-    def __torch_dispatch__(
-        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
-    ) -> Any:
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         result = func(*args, **kwargs)
         random = torch.Tag.nondeterministic_seeded in func.tags

@@ -17,6 +17,7 @@ from attn_notes.programs.values import (
     Change,
     Layout,
     Number,
+    Operand,
     Picked,
     Shape,
     Stored,
@@ -139,12 +140,9 @@ class Lowering:
 
     # --- Computation
 
-    def apply(self, operation: str, *arguments: Value | int | float) -> Value:
+    def apply(self, operation: str, *arguments: Operand) -> Value:
         """An operation on each entry, the arguments broadcast."""
-        values = [
-            argument if isinstance(argument, Value) else Number((), float(argument))
-            for argument in arguments
-        ]
+        values = [x if isinstance(x, Value) else Number((), float(x)) for x in arguments]
         shape: Shape = broadcast([value.shape for value in values])
         return _simplified(operation, [self.expand(value, shape) for value in values], shape)
 

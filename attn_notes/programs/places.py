@@ -5,7 +5,16 @@ from typing import Any
 
 from attn_notes.programs.graph import Node
 from attn_notes.programs.lowering import Lowering, Operation, entering
-from attn_notes.programs.values import Layout, Number, Picked, Shape, Stored, Value, broadcast
+from attn_notes.programs.values import (
+    Layout,
+    Number,
+    Operand,
+    Picked,
+    Shape,
+    Stored,
+    Value,
+    broadcast,
+)
 
 TABLE: dict[str, Operation] = {}
 named = entering(TABLE)
@@ -34,7 +43,7 @@ def _gather(low: Lowering, a: Value, dim: int, index: Value, **_: Any) -> Value:
 
 
 def _scattered(
-    low: Lowering, base: Value, dim: int, index: Value, source: Value | int | float, *, adds: bool
+    low: Lowering, base: Value, dim: int, index: Value, source: Operand, *, adds: bool
 ) -> Value:
     target = low.copy(base)
     layout, step = _along(target.layout, dim % len(base.shape), index.shape)
@@ -48,9 +57,7 @@ def _scattered(
 
 
 @named("scatter")
-def _scatter(
-    low: Lowering, base: Value, dim: int, index: Value, source: Value | int | float
-) -> Value:
+def _scatter(low: Lowering, base: Value, dim: int, index: Value, source: Operand) -> Value:
     dim %= len(base.shape)
     once = tuple(1 if d == dim else n for d, n in enumerate(base.shape))
     if index.shape != once:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import torch
-from torch import Generator, Tensor, nn
+from torch import Generator, Tensor, nn, optim
 from torch._guards import TracingContext, tracing
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.func import grad_and_value, stack_module_state, vmap
@@ -35,19 +35,10 @@ Model = Callable[..., Tensor]
 
 # These update every number by itself, so one of them can step all members at once. Any other
 # optimiser (Adafactor, LBFGS, ...) looks at a whole tensor and gets one instance a member.
-ELEMENTWISE = (
-    torch.optim.SGD,
-    torch.optim.Adam,
-    torch.optim.AdamW,
-    torch.optim.Adamax,
-    torch.optim.NAdam,
-    torch.optim.RAdam,
-    torch.optim.Adagrad,
-    torch.optim.Adadelta,
-    torch.optim.RMSprop,
-    torch.optim.Rprop,
-    torch.optim.ASGD,
-)
+ELEMENTWISE = {
+    *(optim.SGD, optim.Adam, optim.AdamW, optim.Adamax, optim.NAdam, optim.RAdam),
+    *(optim.Adagrad, optim.Adadelta, optim.RMSprop, optim.Rprop, optim.ASGD),
+}
 
 
 @dataclass(frozen=True)
@@ -203,9 +194,7 @@ def traced(function: Callable[..., Any], arguments: tuple[Any, ...], **options: 
 class _NoneRandom(TorchDispatchMode):
     """Random numbers of torch's own would hang on a member's company, and on what ran before."""
 
-    def __torch_dispatch__(
-        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
-    ) -> Any:
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if torch.Tag.nondeterministic_seeded in func.tags:
             raise RuntimeError(f"random operation: {func}")
         return func(*args, **(kwargs or {}))

@@ -6,9 +6,11 @@ import torch
 from torch import Tensor
 
 from attn_notes.analysis import statistics
-from attn_notes.analysis.statistics import Comparison, Finding
+from attn_notes.analysis.statistics import Comparison
 from attn_notes.tasks import sorting
+from book.kit import verdicts
 from book.kit.claims import Claim, Mine, corrected
+from book.kit.verdicts import Finding
 from book.lessons.deep_qkv import evidence, pull, recipe
 from book.lessons.deep_qkv.evidence import NEVER, Bodies, Crowd, Crowds
 
@@ -231,6 +233,6 @@ def rank_claims(crowds: Crowds) -> list[Claim]:
         ):
             gap = seeds(ours) - seeds(theirs)
             words = f"{int((gap < 0).sum())} of {len(gap)} seeds, {int((gap == 0).sum())} level"
-            found = {f"recorded, {len(gap)} seeds": statistics.sign_test(gap, words)}
+            found = {f"recorded, {len(gap)} seeds": verdicts.sign_test(gap, words)}
             claims.append(Claim(f"{variant.capitalize()}: {text}", found, family="rank"))
     return corrected(claims)

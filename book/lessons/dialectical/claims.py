@@ -7,9 +7,10 @@ from IPython.display import HTML
 from torch import Tensor
 
 from attn_notes.analysis import statistics
-from attn_notes.analysis.statistics import Finding
 from book.kit import claims as tables
+from book.kit import verdicts
 from book.kit.claims import Claim, Mine
+from book.kit.verdicts import Finding
 from book.kit.words import number, span
 from book.lessons.dialectical import recipe
 from book.lessons.dialectical.evidence import Recorded
@@ -22,7 +23,7 @@ WHOLE_STEPS = recipe.WHOLE.steps
 
 def lowest(excess: Tensor) -> tuple[bool, float]:
     """Whether no seed's loss lies below the best predictor's on the same strings, and the least."""
-    return statistics.never_below((e, 0.0) for e in excess.tolist())
+    return verdicts.never_below((e, 0.0) for e in excess.tolist())
 
 
 def falls_below(excess: Tensor) -> bool:
@@ -66,18 +67,18 @@ def halts(steps: Tensor) -> Finding:
 
 def follows_doubt(correlations: Tensor) -> Finding:
     """Whether tension is higher where the next character is less certain."""
-    return statistics.sign_test(-correlations, f"correlation {span(correlations, 2)}")
+    return verdicts.sign_test(-correlations, f"correlation {span(correlations, 2)}")
 
 
 def falls(tension: Tensor) -> Finding:
     """Whether tension [m, s] is lower at the last step than at the first."""
     change = tension[:, -1] - tension[:, 0]
-    return statistics.sign_test(change, f"last less first {span(change, 2)}")
+    return verdicts.sign_test(change, f"last less first {span(change, 2)}")
 
 
 def loses_less(differences: Tensor) -> Finding:
     """Whether halting loses less than moving all tokens equally often."""
-    return statistics.sign_test(differences, f"{span(1000 * differences, 1)} thousandths")
+    return verdicts.sign_test(differences, f"{span(1000 * differences, 1)} thousandths")
 
 
 def none_wrong(count: int, texts: int) -> Finding:
@@ -108,7 +109,7 @@ def about_parts(recorded: Recorded) -> dict[tuple[str, str], Claim]:
     """What a part contributes, each pair of kinds with p corrected for all of them."""
 
     def lower(ours: str, theirs: str) -> Finding:
-        told = statistics.ends_lower(recorded.ends[ours], recorded.ends[theirs])
+        told = verdicts.ends_lower(recorded.ends[ours], recorded.ends[theirs])
         return told._replace(found=f"lower in {told.found} of seeds")
 
     asked = [

@@ -13,11 +13,10 @@ import torch
 from jaxtyping import Float, Int
 from torch import Generator, Tensor
 
-from attn_notes.analysis import statistics
 from attn_notes.models.equilibrium import CORRECTIONS, LanguageModel
 from attn_notes.tasks.text import FallbackWarning, Text, tiny_shakespeare
 from attn_notes.training.ensemble import Run
-from book.kit import results
+from book.kit import results, verdicts
 from book.kit.predictions import Choice, Part
 from book.kit.results import numbers
 from book.lessons.equilibrium import measure, recipe
@@ -354,5 +353,5 @@ def predicted(gradients: Gradients) -> list[Part]:
     As a cosine, after the published number of nudged steps and after forty more.
     """
     few, after = (gradients.at("clipped", steps).tolist() for steps in (recipe.FEW, recipe.AFTER))
-    turned = statistics.all_rise(few, after)
+    turned = verdicts.all_rise(few, after)
     return [TURN.came({True: 1.0, False: -1.0, None: 0.0}[turned])]

@@ -8,8 +8,10 @@ import torch
 from torch import Tensor
 
 from attn_notes.analysis import statistics
-from attn_notes.analysis.statistics import Effect, Finding, Verdict, unless_nan
+from attn_notes.analysis.statistics import Effect, Verdict
+from book.kit import verdicts
 from book.kit.claims import Claim, Mine, corrected
+from book.kit.verdicts import Finding, unless_nan
 from book.kit.words import median, rounded, span
 from book.lessons.triple_product import recipe
 from book.lessons.triple_product.evidence import COPIED, Bodies, Body
@@ -94,9 +96,7 @@ def induction(moved: Transfer) -> Finding:
 def varied(moved: Transfer) -> Finding:
     """Whether models with the dot product that have seen many periods copy at the one asked for."""
     right = moved.at("dot", recipe.HALF - 1)
-    return Finding(
-        unless_nan(statistics.every_seed(right, SOLVED), right), f"{span(right, 2)} right"
-    )
+    return Finding(unless_nan(verdicts.every_seed(right, SOLVED), right), f"{span(right, 2)} right")
 
 
 def beyond(body: Body, reach: Reach, *rules: str) -> Finding:
@@ -113,7 +113,7 @@ def content(follows: Tensor) -> Finding:
     """Whether every seed that follows a match within its periods does so far from them too."""
     near, far = follows[0, recipe.HALF - 1], follows[0, FAR - 1]
     return Finding(
-        unless_nan(statistics.every_seed(far, 0.5), near, far),
+        unless_nan(verdicts.every_seed(far, 0.5), near, far),
         f"{recipe.HALF} back in {span(near, 2)} of the cases, {FAR} back in {span(far, 2)}",
     )
 
@@ -129,11 +129,11 @@ def _solves(accuracies: Tensor) -> Finding:
     """Whether every one of them copies."""
     low, high = accuracies.min().item(), accuracies.max().item()
     found = f"{low:.2f} to {high:.2f} right" if len(accuracies) > 1 else f"{high:.2f} right"
-    return Finding(unless_nan(statistics.every_seed(accuracies, SOLVED), low), found)
+    return Finding(unless_nan(verdicts.every_seed(accuracies, SOLVED), low), found)
 
 
 def _never_below(body: Body, best: Mapping[str, float]) -> Finding:
-    held, gap = statistics.never_below(
+    held, gap = verdicts.never_below(
         (learning.loss.min().item(), best[name])
         for name, kinds in body.learnings.items()
         for learning in kinds.values()
@@ -166,7 +166,7 @@ def _pairs(bodies: Bodies) -> list[Claim]:
             kinds = body.learnings[layers]
             if {ours, theirs} <= kinds.keys():
                 ends = (kinds[kind].loss[-1] for kind in (ours, theirs))
-                findings[column] = statistics.ends_lower(*ends)
+                findings[column] = verdicts.ends_lower(*ends)
         claims.append(Claim(text, findings, family=LOWER))
     return claims
 

@@ -4,10 +4,10 @@ import copy
 
 import torch
 
-from attn_notes.analysis.statistics import Finding
 from attn_notes.models.deep_qkv import VARIANTS, Sorter
 from attn_notes.tasks import sorting
 from book.kit.claims import Claim
+from book.kit.verdicts import Finding
 from book.kit.words import listed, number
 from book.lessons.deep_qkv import claims, evidence, figures, measure, pull, recipe
 from book.lessons.deep_qkv.cell import cells
