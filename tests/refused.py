@@ -359,6 +359,5 @@ leaks.future_leak(abs, torch.zeros(_).long(), 5) for (0, 5), (2, 1)  # give sequ
 leaks.future_leak(abs, torch.ones(2, 5).long(), _) for 1, 0  # {}
 cost.seconds({}, repeats=0)  # repeats must be at least 1
 leaks.influence(abs, whole([0, 1]), 10**9)  # at most 10,000
-leaks.on_prefixes(abs, torch.zeros(0, 3).long(), 0)  # tokens must have
 """,
 }

@@ -87,27 +87,3 @@ def future_leak(
                 moved = distance(before[:, :cut], ask(changed)[:, :cut]).max()
                 largest = torch.maximum(largest, moved)
     return largest.item()
-
-
-@torch.no_grad()
-def on_prefixes(
-    model: Callable[[Tensor], Tensor], tokens: Int[Tensor, "n t"], pad: int
-) -> Float[Tensor, "n t v"]:
-    """Logits at each position when nothing comes after it.
-
-    So is a model asked when it writes. A causal model gives what it gives on whole sequences. After
-    padding nobody asks: what stands there are the logits after nothing but padding.
-
-    Raises:
-        ValueError: no sequence, or none with a token.
-    """
-    allowed.some(tokens=tokens)
-    columns = []
-    with unchanged(model) as ask:
-        for length in range(1, tokens.shape[1] + 1):
-            ends = tokens[:, length - 1 : length] == pad
-            prefixes = tokens[:, :length].masked_fill(ends, pad)
-            # Sequences that begin alike ask the same: each prefix is read once.
-            different, which = prefixes.unique(dim=0, return_inverse=True)
-            columns.append(ask(different)[which, -1])
-    return torch.stack(columns, 1)

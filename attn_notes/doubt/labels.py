@@ -337,12 +337,7 @@ class _Heads(TorchFunctionMode):
     def listening(self, model: Any) -> Iterator[Any]:
         """The model, or a function in its place, its matrices small; afterwards it is as it was."""
         modules = {part for root in roots(model) for part in root.modules()}
-        hooks = [
-            part.register_forward_pre_hook(
-                lambda part, args, kwargs: self.begin(part, args, kwargs), with_kwargs=True
-            )
-            for part in modules
-        ]
+        hooks = [part.register_forward_pre_hook(self.begin, with_kwargs=True) for part in modules]
         held = [(p, p.data, p.grad) for p in {p for part in modules for p in part.parameters()}]
         for p, data, _ in held:
             p.data, p.grad = data * (NEAR if p.ndim > 1 else 1), None  # for what is made again
@@ -364,10 +359,8 @@ class _Heads(TorchFunctionMode):
         slopes, seen, rows = [], [], 0
         for call in self.calls:
             m, s = call.tokens.shape
-            pairs = [*zip(call.leaves, call.places, strict=True)]
-            pairs = [
-                (getattr(leaf, of).float(), found) for leaf, found in pairs if leaf.grad is not None
-            ]
+            put = zip(call.leaves, call.places, strict=True)
+            pairs = [(getattr(leaf, of).float(), at) for leaf, at in put if leaf.grad is not None]
             parts, places = [part for part, _ in pairs], [p for _, p in pairs if p is not None]
             if not parts:
                 continue

@@ -242,10 +242,7 @@ def _terms(part: _Part, of: int) -> Iterator[Spec]:
             start, source = rest[0]
             step, advance = (rest[1][0] - start, rest[1][1] - source) if len(rest) > 1 else (1, 1)
             count = 1
-            while count < len(rest) and rest[count] == (
-                start + count * step,
-                source + count * advance,
-            ):
+            while rest[count : count + 1] == [(start + count * step, source + count * advance)]:
                 count += 1
             rest = rest[count:]
             run = {"count": count, "start": start, "step": step, "from": source}

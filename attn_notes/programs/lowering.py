@@ -116,9 +116,7 @@ class Lowering:
 
     def view(self, value: Value, change: Change) -> Value:
         """A view of a value; of a copy where there is none of it as it stands."""
-        seen = viewed(value, change)
-        if seen is None:
-            seen = viewed(self.copy(value), change)
+        seen = viewed(value, change) or viewed(self.copy(value), change)
         assert seen is not None  # of a contiguous buffer there is every view
         return seen
 
@@ -204,14 +202,11 @@ class Lowering:
         return result
 
     def _output(self, value: Value) -> Stored:
-        if (
-            not isinstance(value, Stored)
-            or not value.layout.is_contiguous
-            or value.buffer.role != "temporary"
-        ):
-            value = self.copy(value)
-        value.buffer.role = "output"
-        return value
+        found = self.stored(value)
+        if found.buffer.role != "temporary" or not found.layout.is_contiguous:
+            found = self.copy(found)
+        found.buffer.role = "output"
+        return found
 
 
 def _simplified(operation: str, values: list[Value], shape: Shape) -> Value:

@@ -9,7 +9,6 @@ from attn_notes.programs.values import Layout, Number, Stored, Value, count
 
 TABLE: dict[str, Operation] = {}
 named = entering(TABLE)
-End = int | None
 ALIASES = VIEWS - {"_to_copy", "_unsafe_view", "clone", "copy_strided", "getitem"}
 
 
@@ -61,7 +60,12 @@ def _broadcast(low: Lowering, a: Value, shape: Sequence[int], dims: Sequence[int
 
 @named("slice")
 def _slice(
-    low: Lowering, a: Value, dim: int = 0, start: End = None, end: End = None, step: int = 1
+    low: Lowering,
+    a: Value,
+    dim: int = 0,
+    start: int | None = None,
+    end: int | None = None,
+    step: int = 1,
 ) -> Value:
     return low.view(a, lambda layout: layout.slice(dim % len(a.shape), start, end, step))
 

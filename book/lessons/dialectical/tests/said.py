@@ -97,7 +97,7 @@ def of_readings(lesson: Says, proof: Says, teacher: Says) -> None:
         page(words, held=[told(ABOVE), told(HONEST)],
              where=between(0.01, found().ends["published, masked"], 0.02))
     asked, due = TASK.sample(64, Generator().manual_seed(0))
-    lone = leaks.on_prefixes(evidence.model("published"), asked, PAD)
+    lone = measure.on_prefixes(evidence.model("published"), asked, PAD)
     spaces, at_end = lone.argmax(-1) == SPACE, due.roll(-1, -1) == PAD
     at_end[:, -1] = True
     for page in (lesson, teacher):
