@@ -1,6 +1,5 @@
 """The chapter's claims, and what was found of each."""
 
-import math
 from collections.abc import Iterable
 
 from IPython.display import HTML
@@ -13,23 +12,12 @@ from book.kit.claims import Claim, Mine
 from book.kit.verdicts import Finding
 from book.kit.words import number, span
 from book.lessons.dialectical import recipe
-from book.lessons.dialectical.evidence import Recorded
+from book.lessons.dialectical.evidence import Recorded, lowest
 
 WHOLE_STEPS = recipe.WHOLE.steps
 
 
 # --- Findings: numbers → verdict
-
-
-def lowest(excess: Tensor) -> tuple[bool, float]:
-    """Whether no seed's loss lies below the best predictor's on the same strings, and the least."""
-    return verdicts.never_below((e, 0.0) for e in excess.tolist())
-
-
-def falls_below(excess: Tensor) -> bool:
-    """Whether some seed's loss does; one that is no number lies nowhere."""
-    above, gap = lowest(excess)
-    return not above and not math.isnan(gap)
 
 
 def never_below(excess: Tensor) -> Finding:

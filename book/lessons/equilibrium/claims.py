@@ -33,14 +33,6 @@ def of_seeds(seeds: int) -> str:
     return f"{seeds} seeds"
 
 
-def at_most(bound: float, digits: int = 2) -> str:
-    """A bound in so many digits, and so rounded up; nothing is less than the records' rounding."""
-    bound = max(bound, 1e-10)
-    unit = 10.0 ** (math.floor(math.log10(bound)) - digits + 1)
-    up = math.ceil(round(bound / unit, 6)) * unit  # 20.000000000000004 units are 20
-    return signed(f"{up:.{digits - 1}e}" if up < 1e-4 else f"{up:.{digits}g}")
-
-
 # --- Claims
 
 
@@ -91,7 +83,7 @@ def of_gradients(gradients: evidence.Gradients) -> list[Claim]:
     seeds, few, many = of_seeds(gradients.seeds), recipe.FEW, recipe.MANY
     clipped, later = gradients.at("clipped", few), gradients.at("clipped", many)
     naive, full = gradients.at("none", few), gradients.at("full", many)
-    off = at_most(1 - full.min().item())
+    off = evidence.at_most(1 - full.min().item())
 
     def four(correction: str, steps: int) -> str:
         return f"mean of four {span(gradients.at(correction, steps), 3)}, {seeds}"

@@ -11,7 +11,8 @@ from book.kit.verdicts import Finding
 from book.kit.words import listed, number
 from book.lessons.deep_qkv import claims, evidence, figures, measure, pull, recipe
 from book.lessons.deep_qkv.cell import cells
-from book.lessons.deep_qkv.claims import CHOICE, GATE, NAMES, NTH, THIRD
+from book.lessons.deep_qkv.claims import CHOICE, GATE, THIRD
+from book.lessons.deep_qkv.evidence import NAMES, NTH
 from tests.pages.said import COUNT, Reading, Says, Told
 
 LIVE, CHOSEN, SWEEP, SOURCE = recipe.LIVE, recipe.CHOSEN, recipe.SWEEP, recipe.PUBLISHED

@@ -8,7 +8,8 @@ from attn_notes.models.equilibrium import Config
 from book.kit import verdicts
 from book.kit.words import median, span
 from book.lessons.equilibrium import claims, estimators, evidence, measure, recipe
-from book.lessons.equilibrium.claims import RECORDED, at_most
+from book.lessons.equilibrium.claims import RECORDED
+from book.lessons.equilibrium.evidence import at_most
 from book.lessons.equilibrium.probes import NOT_AEP, QUICKEST
 from tests.pages.said import COUNT, Reading, Says, Told
 
