@@ -81,7 +81,7 @@ LEFT_OUT = {
     "programs.source": "files: tests/widgets/test_source.py",
     "programs.trainer": "files: tests/programs/test_saving.py",
     "analysis.pretrained": "files: tests/analysis/test_pretrained.py",
-    "analysis.asking": "takes models and functions around them; tests/analysis/test_leaks.py",
+    "analysis.snapshot": "takes models and functions around them; tests/analysis/test_leaks.py",
     "training.checkpoint": "files: what is not one is torch's to say",
     "training.comparison.train_kinds": "takes functions; tests/refused.py",
     "training.ensemble.train": "takes functions; tests/refused.py",

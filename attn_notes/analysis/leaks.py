@@ -3,7 +3,7 @@
 A model is asked as it stands: what leaks in training mode only is found in training mode. Each time
 it begins alike, in its mode, with its buffers and with the random numbers that come next, so that
 dropout hides the same places and is not taken for a leak; a norm over the batch that reads later
-tokens is one. When all is asked it is as it was: `asking.unchanged`.
+tokens is one. When all is asked it is as it was: `snapshot.unchanged`.
 
 This is the small exact test that lessons show, every token in every place of models and
 vocabularies of their size, in the precision in which the model computes. For a model of your own,
@@ -17,7 +17,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from attn_notes import allowed
-from attn_notes.analysis.asking import distance, unchanged
+from attn_notes.analysis.snapshot import distance, unchanged
 
 MOST_TOKENS = 10_000  # in a vocabulary: each is put in every place
 

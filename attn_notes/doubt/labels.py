@@ -20,7 +20,7 @@ from torch import Generator, Tensor
 from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_leaves
 
-from attn_notes.analysis.asking import roots, unchanged
+from attn_notes.analysis.snapshot import roots, unchanged
 
 NEAR = 1e-3  # how far logits are from zero, and so from being alike
 MOST = 2**27  # slopes that are held at once

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from attn_notes.allowed import typed
 from attn_notes.programs import trainer
-from attn_notes.programs.apart import UnknownOperationError
+from attn_notes.programs.decompositions import UnknownOperationError
 from attn_notes.programs.graph import Node, RefusedError
 from attn_notes.programs.lowering import DTYPES, NAMES
 from attn_notes.programs.module import Slots, module

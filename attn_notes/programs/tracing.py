@@ -22,7 +22,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten, tree_leaves
 
-from attn_notes.programs.apart import APART, UnknownOperationError
+from attn_notes.programs.decompositions import APART, UnknownOperationError
 from attn_notes.programs.lines import Lines
 from attn_notes.training.plain import READS, OwnNumbersError, Stepwise, raised
 

@@ -11,8 +11,8 @@ import torch
 from torch import Generator, Tensor, nn
 from torch.nn import functional as F
 
-from attn_notes.analysis.asking import roots, unchanged
 from attn_notes.analysis.leaks import future_leak, influence
+from attn_notes.analysis.snapshot import roots, unchanged
 from attn_notes.models.triple_product import AttentionOnly, Config
 
 V, T = 5, 7

@@ -15,7 +15,7 @@ from torch import Generator, Tensor
 from torch.utils.flop_counter import FlopCounterMode
 
 from attn_notes import allowed
-from attn_notes.analysis.asking import unchanged
+from attn_notes.analysis.snapshot import unchanged
 from attn_notes.models.dialectical import Config, LanguageModel, Observed
 from attn_notes.tasks import brackets
 from attn_notes.tasks.brackets import PAD, Batch, Brackets
