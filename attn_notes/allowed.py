@@ -51,9 +51,7 @@ def number(**settings: float) -> None:
     Raises:
         ValueError: a setting is infinite or no number.
     """
-    for name, value in settings.items():
-        if not isinstance(value, Real) or not math.isfinite(value):
-            raise ValueError(f"{name} must be a finite number, not {value!r}")
+    _real(settings, math.isfinite, "a finite number")
 
 
 def positive(**settings: float) -> None:
@@ -62,9 +60,7 @@ def positive(**settings: float) -> None:
     Raises:
         ValueError: a setting is another.
     """
-    for name, value in settings.items():
-        if not isinstance(value, Real) or not 0 < value < math.inf:
-            raise ValueError(f"{name} must be positive and finite, not {value!r}")
+    _real(settings, lambda value: 0 < value < math.inf, "positive and finite")
 
 
 def not_negative(**settings: float) -> None:
@@ -73,9 +69,13 @@ def not_negative(**settings: float) -> None:
     Raises:
         ValueError: a setting is another.
     """
+    _real(settings, lambda value: 0 <= value < math.inf, "0 or more and finite")
+
+
+def _real(settings: Mapping[str, float], fits: Callable[[float], bool], what: str) -> None:
     for name, value in settings.items():
-        if not isinstance(value, Real) or not 0 <= value < math.inf:
-            raise ValueError(f"{name} must be 0 or more and finite, not {value!r}")
+        if not isinstance(value, Real) or not fits(value):
+            raise ValueError(f"{name} must be {what}, not {value!r}")
 
 
 def one_of(choices: Iterable[str], /, **settings: str) -> None:

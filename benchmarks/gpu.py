@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import trm_full_size
 
-from book.experiments import _lessons
+from book.experiments import lesson_runs
 from book.site.dependencies import lesson_stems
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -30,7 +30,7 @@ STEPS, EVERY = 200, 20
 
 def measure(device: str, lessons: list[str], puzzles: int, **run: Any) -> Any:
     """What the record holds; `run` changes what `trm_full_size.begin` is given."""
-    runs: dict[str, Any] = {stem: _lessons.run(stem, FAST="") for stem in lessons}
+    runs: dict[str, Any] = {stem: lesson_runs.run(stem, FAST="") for stem in lessons}
     task = run.get("task", trm_full_size.TASK)
     bank = task.sample(puzzles, Generator().manual_seed(0), "minimal")
     for name, autocast in {"bfloat16": torch.bfloat16, "float32": None}.items():

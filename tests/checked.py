@@ -58,7 +58,7 @@ def recalled(patch: pytest.MonkeyPatch) -> None:
 
     Functions count as they were written, whatever looks at their types here.
     """
-    from attn_notes.training import recorded
+    from book.kit import recorded
 
     said = recorded._said
     patch.setenv("FAST", "1")

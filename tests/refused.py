@@ -20,7 +20,7 @@ from attn_notes.programs.forward import forward
 from attn_notes.programs.training import inputs, step
 from attn_notes.tasks import brackets, copying, sorting, sudoku, text
 from attn_notes.training import comparison, ensemble, plain, schedules
-from book.kit import cost, words
+from book.kit import cost, verdicts, words
 
 NAN, INF = math.nan, math.inf
 TEXT, SUDOKU, ABC = text.Text("abracadabra" * 10), sudoku.Sudoku(2, 2), text.Text("abc" * 11)
@@ -344,16 +344,14 @@ statistics.could_show_in_pairs(torch.tensor([NAN]))  # values must be finite
 statistics.difference(torch.tensor([NAN]), torch.ones(4))  # finite
 _(torch.tensor([INF])) for statistics.typical, statistics.shift  # finite
 statistics.compare(torch.ones(201), torch.ones(200))  # at most 40,000, not 40,200
-_(*torch.ones(2, 3000)) for statistics.rank_p, statistics.ends_lower  # at most 40,000, not 9,000
-_(NONE, torch.ones(4)) for statistics.ends_lower, statistics.compare  # ours must have at least one
-_(torch.ones(4), NONE) for statistics.ends_lower, statistics.compare  # theirs must have at least
-statistics.within(NONE, NONE, 1.0)  # ours must have
-statistics.near([], [])  # found must have at least
-statistics.near([1.0], [1.0, 2.0])  # there are 1 and 2
-statistics.all_rise([], [])  # before must have at least
-statistics.all_rise([1.0, 2.0], [3.0])  # there are 2 and 1
-statistics.every_seed(NONE)  # accuracies must have at least
-statistics.never_below([])  # losses must have at least
+_(*torch.ones(2, 3000)) for statistics.rank_p, verdicts.ends_lower  # at most 40,000, not 9,000
+_(NONE, torch.ones(4)) for verdicts.ends_lower, statistics.compare  # ours must have at least one
+_(torch.ones(4), NONE) for verdicts.ends_lower, statistics.compare  # theirs must have at least
+verdicts.within(NONE, NONE, 1.0)  # ours must have
+verdicts.near([], [])  # found must have at least
+verdicts.all_rise([], [])  # before must have at least
+verdicts.every_seed(NONE)  # accuracies must have at least
+verdicts.never_below([])  # losses must have at least
 statistics.not_yet(NONE, torch.tensor([0, 1]))  # members must have at least one value
 statistics.stable_from(torch.zeros(0, 3).long(), NONE.long(), 27)  # nothing was probed
 _(NONE) for words.median, partial(words.of_seeds, digits=2), partial(words.span, digits=1)  # values
@@ -361,6 +359,5 @@ leaks.future_leak(abs, torch.zeros(_).long(), 5) for (0, 5), (2, 1)  # give sequ
 leaks.future_leak(abs, torch.ones(2, 5).long(), _) for 1, 0  # {}
 cost.seconds({}, repeats=0)  # repeats must be at least 1
 leaks.influence(abs, whole([0, 1]), 10**9)  # at most 10,000
-leaks.on_prefixes(abs, torch.zeros(0, 3).long(), 0)  # tokens must have
 """,
 }

@@ -77,7 +77,8 @@ def test_one_command_knows_every_experiment() -> None:
     assert [line.partition(":")[0] for line in listed.splitlines()] == list(every_experiment())
 
 
-DECIDES = {"attn_notes.analysis.statistics", "book.kit.figures", "matplotlib", "scipy"}
+DECIDES = {"attn_notes.analysis.statistics", "book.kit.figures", "book.kit.verdicts"}
+DECIDES |= {"matplotlib", "scipy"}
 """What computes verdicts, or draws: a notebook calls a chapter's functions that do."""
 
 
@@ -102,7 +103,7 @@ def test_a_notebook_computes_no_verdict_and_draws_no_figure() -> None:
         found = {(path.stem, c.id): decides(python_code(c.source)) for c in code}
         wrong |= {place: names for place, names in found.items() if names}
     assert wrong == {}
-    assert len(decides("import scipy\nstatistics.ends_lower(a)\nshow(f, alt='a curve')")) == 3
+    assert len(decides("import scipy\nverdicts.ends_lower(a)\nshow(f, alt='a curve')")) == 3
 
 
 def test_every_column_of_a_table_has_a_heading() -> None:

@@ -78,7 +78,7 @@ def test_the_full_size_is_the_papers_and_trains_at_a_tiny_one(monkeypatch, capsy
 
 def test_the_record_holds_lessons_and_the_full_size(monkeypatch):
     gpu, ran = load("gpu"), []
-    monkeypatch.setattr(gpu._lessons, "run", lambda stem, **env: ran.append((stem, env)) or {})
+    monkeypatch.setattr(gpu.lesson_runs, "run", lambda stem, **env: ran.append((stem, env)) or {})
     monkeypatch.setattr(gpu, "STEPS", 2)
     monkeypatch.setattr(gpu, "EVERY", 1)
     found = gpu.measure("cpu", ["one", "other"], 4, **TINY)

@@ -31,7 +31,7 @@ LISTS = {
     "tests/browser/test_waiting.py": "counts what each page does at a time while it works",
     "tests/programs/test_initial.py": "has a model of each kind",
     "tests/test_questions.py": "computes the numbers of some questions again",
-    "tests/training/test_recorded.py": "changes what runs of several chapters depend on",
+    "tests/test_recorded.py": "changes what runs of several chapters depend on",
     "tests/refused.py": "asks of each model what it cannot be",
     "tests/test_parity.py": "holds each model against its source",
 }

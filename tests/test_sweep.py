@@ -81,21 +81,16 @@ LEFT_OUT = {
     "programs.source": "files: tests/widgets/test_source.py",
     "programs.trainer": "files: tests/programs/test_saving.py",
     "analysis.pretrained": "files: tests/analysis/test_pretrained.py",
-    "analysis.asking": "takes models and functions around them; tests/analysis/test_leaks.py",
+    "analysis.snapshot": "takes models and functions around them; tests/analysis/test_leaks.py",
     "training.checkpoint": "files: what is not one is torch's to say",
     "training.comparison.train_kinds": "takes functions; tests/refused.py",
     "training.ensemble.train": "takes functions; tests/refused.py",
     "training.ensemble.gradient": "takes a model and functions; tests/training/test_ensemble.py",
     "training.ensemble.traced": "takes a function; tests/programs/",
-    **{
-        f"training.recorded.{name}": "takes functions and files; tests/training/test_recorded.py"
-        for name in ("begins", "find", "gather", "keep", "key", "noted", "part", "tensors")
-    },
     "tasks.text.tiny_shakespeare": "downloads",
 }
 MAY_BE_NO_NUMBER = {
     "tasks.brackets.loss",  # of nothing
-    "analysis.statistics.never_below",
 }
 """Where the documentation says that there may be none."""
 

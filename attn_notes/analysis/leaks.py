@@ -3,7 +3,7 @@
 A model is asked as it stands: what leaks in training mode only is found in training mode. Each time
 it begins alike, in its mode, with its buffers and with the random numbers that come next, so that
 dropout hides the same places and is not taken for a leak; a norm over the batch that reads later
-tokens is one. When all is asked it is as it was: `asking.unchanged`.
+tokens is one. When all is asked it is as it was: `snapshot.unchanged`.
 
 This is the small exact test that lessons show, every token in every place of models and
 vocabularies of their size, in the precision in which the model computes. For a model of your own,
@@ -17,7 +17,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from attn_notes import allowed
-from attn_notes.analysis.asking import distance, unchanged
+from attn_notes.analysis.snapshot import distance, unchanged
 
 MOST_TOKENS = 10_000  # in a vocabulary: each is put in every place
 
@@ -87,27 +87,3 @@ def future_leak(
                 moved = distance(before[:, :cut], ask(changed)[:, :cut]).max()
                 largest = torch.maximum(largest, moved)
     return largest.item()
-
-
-@torch.no_grad()
-def on_prefixes(
-    model: Callable[[Tensor], Tensor], tokens: Int[Tensor, "n t"], pad: int
-) -> Float[Tensor, "n t v"]:
-    """Logits at each position when nothing comes after it.
-
-    So is a model asked when it writes. A causal model gives what it gives on whole sequences. After
-    padding nobody asks: what stands there are the logits after nothing but padding.
-
-    Raises:
-        ValueError: no sequence, or none with a token.
-    """
-    allowed.some(tokens=tokens)
-    columns = []
-    with unchanged(model) as ask:
-        for length in range(1, tokens.shape[1] + 1):
-            ends = tokens[:, length - 1 : length] == pad
-            prefixes = tokens[:, :length].masked_fill(ends, pad)
-            # Sequences that begin alike ask the same: each prefix is read once.
-            different, which = prefixes.unique(dim=0, return_inverse=True)
-            columns.append(ask(different)[which, -1])
-    return torch.stack(columns, 1)

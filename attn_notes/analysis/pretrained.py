@@ -13,9 +13,9 @@ settings, and what it was trained on: see `about`.
 
 import json
 import os
-from dataclasses import asdict, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import torch
 from torch import Generator, nn
@@ -63,22 +63,6 @@ def about(name: str) -> dict[str, Any]:
         FileNotFoundError: there is none of that name; says which there are.
     """
     return {key: json.loads(value) for key, value in checkpoint.header(_path(name)).items()}
-
-
-def save(name: str, model: nn.Module, config: Any, **said: Any) -> Path:
-    """Write a model's parameters, with what is to be known of them, for `load` to read.
-
-    Raises:
-        ValueError: a model that is none of `MODELS`.
-    """
-    kinds = [kind for kind, (made, _) in MODELS.items() if type(model) is made]
-    if not kinds:
-        raise ValueError(f"{type(model).__name__} is none of {', '.join(MODELS)}")
-    path = folder() / f"{name}.safetensors"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    known = {"model": kinds[0], "config": asdict(cast(Any, config)), **said}
-    checkpoint.save_weights(model, path, {key: json.dumps(value) for key, value in known.items()})
-    return path
 
 
 def _path(name: str) -> Path:

@@ -1,7 +1,7 @@
-"""What many seeds say: when each arrived, whether one crowd does better, and the verdict on it."""
+"""What many seeds say: when each arrived, whether one crowd does better, and how sure that is."""
 
 import math
-from collections.abc import Iterable, Sequence, Sized
+from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -207,7 +207,7 @@ def _least(apart: Float[Tensor, "d n"], refused: int) -> float:
 def typical(values: Float[Tensor, " m"]) -> Effect:
     """The median of seeds and its interval; of differences between the same seeds, that of pairs.
 
-    The interval inverts the sign test: it holds all medians that `sign_test` would not refuse, and
+    The interval inverts the sign test: it holds all medians that this test would not refuse, and
     in at least 95 of 100 repetitions the true one, whatever the values are distributed like. Of
     eight seeds it goes from the lowest to the highest; five bound nothing.
 
@@ -234,41 +234,8 @@ def _between(ordered: np.ndarray, beyond: int) -> Effect:
     return Effect(float(np.median(ordered)), float(low), float(high))
 
 
-# --- Verdicts: held (True), did not hold (False), could not be told (None)
-
 MOST_PAIRS = 200 * 200  # of seeds, of which a rank test counts all deals
 NO_BREAK = "\u00a0"  # a space at which no line ends
-
-
-class Finding(NamedTuple):
-    """A verdict, what it rests on in words, and p where a test has decided."""
-
-    verdict: Verdict
-    found: str = ""
-    p: float | None = None
-
-    def __str__(self) -> str:
-        return held(*self)
-
-
-def word(verdict: Verdict) -> str:
-    """The verdict in words; None is what could not be told."""
-    return {True: "held", False: "did not hold", None: "could not be told"}[verdict]
-
-
-def unless_nan(verdict: Verdict, *values: float | Tensor | Iterable[float]) -> Verdict:
-    """The verdict, or that it cannot be told where one of the values is no number."""
-    every = [
-        torch.as_tensor(each if isinstance(each, Tensor | float | int) else [*each])
-        for each in values
-    ]
-    return None if any(bool(each.isnan().any()) for each in every) else verdict
-
-
-def held(verdict: Verdict, found: str = "", p: float | None = None) -> str:
-    """The verdict in words and, after a colon, what was found and what chance could do."""
-    found = ", ".join(filter(None, [found, "" if p is None else said(p)]))
-    return f"{word(verdict)}: {found}" if found else word(verdict)
 
 
 def said(p: float) -> str:
@@ -387,103 +354,6 @@ def _signed(twice: tuple[int, ...], above: int) -> tuple[float, int]:
     return float(tail[abs(2 * above - total)]), int(np.flatnonzero(tail >= LEVEL).max())
 
 
-def ends_lower(ours: Float[Tensor, " m"], theirs: Float[Tensor, " k"]) -> Finding:
-    """Whether our seeds end lower than theirs, by a rank test at 5 %: see `rank_p`.
-
-    Three seeds a side, however they fall, tell nothing. A run that came to no number (NaN) ends
-    higher than all that did, level with others like it.
-
-    Raises:
-        ValueError: nobody on a side, or too many for `rank_p`.
-    """
-    found, pairs = compare(ours, theirs), len(ours) * len(theirs)
-    return Finding(found.verdict, f"{found.first * pairs:g} of {pairs} pairs", found.p)
-
-
-def sign_test(differences: Float[Tensor, " m"], found: str = "") -> Finding:
-    """Whether paired differences are below zero (held) or above: the sign test at 5 %.
-
-    Five pairs or fewer, however they fall, tell nothing; nor do any with one that is no number.
-    """
-    below, above = int((differences < 0).sum()), int((differences > 0).sum())
-    if differences.isnan().any() or below == above:
-        return Finding(None, found, 1.0)
-    p = float(needed("scipy.stats", "doubt").binomtest(below, below + above).pvalue)
-    return Finding(below > above if p < LEVEL else None, found, p)
-
-
-def within(ours: Float[Tensor, " m"], theirs: Float[Tensor, " m"], most: float) -> bool:
-    """Whether no seed of ours is farther than that from the same seed of theirs.
-
-    Raises:
-        ValueError: no seed, or not as many of theirs.
-    """
-    _paired(ours=ours, theirs=theirs)
-    return bool((ours - theirs).abs().max() < most)
-
-
-def near(found: Iterable[float], right: Iterable[float], part: float = 0.1) -> bool:
-    """Whether everything that was found is as it should be, up to a tenth of that.
-
-    Raises:
-        ValueError: nothing was found, or not as much as is right.
-    """
-    found, right = list(found), list(right)
-    _paired(found=found, right=right)
-    return all(abs(f - r) <= part * abs(r) for f, r in zip(found, right, strict=True))
-
-
-def all_rise(before: Iterable[float], after: Iterable[float]) -> Verdict:
-    """Whether every seed's value rises (True) or every one falls (False).
-
-    Raises:
-        ValueError: no seed, or not as many after as before.
-    """
-    before, after = list(before), list(after)
-    _paired(before=before, after=after)
-    pairs = list(zip(before, after, strict=True))
-    if all(a > b for b, a in pairs):
-        return True
-    return False if all(a < b for b, a in pairs) else None
-
-
-def every_seed(accuracies: Float[Tensor, " m"], needed: float = 0.9) -> bool:
-    """Whether every seed is right more often than needed.
-
-    Raises:
-        ValueError: no seed.
-    """
-    some(accuracies=accuracies)
-    return bool(accuracies.min() > needed)
-
-
 ROUNDING = 1e-3
 """Nats by which a loss may lie below the best possible one and not count as below it: rounding in
 float32 is far less, and a leak is a hundred times as much."""
-
-
-def never_below(losses: Iterable[tuple[float, float]]) -> tuple[bool, float]:
-    """Whether no loss lies below the best on the same sequences, and the smallest gap, in nats.
-
-    `ROUNDING` is allowed. A loss that is no number does not hold, and then the gap is none either.
-
-    Args:
-        losses: pairs of a loss and the best predictor's.
-
-    Raises:
-        ValueError: no losses.
-    """
-    gaps = [loss - best for loss, best in losses]
-    some(losses=gaps)
-    gap = math.nan if any(map(math.isnan, gaps)) else min(gaps)
-    return gap > -ROUNDING, gap
-
-
-def _paired(**crowds: Sized) -> None:
-    """Refuse two crowds of different sizes, or of nobody."""
-    some(**crowds)
-    (one, ones), (other, others) = crowds.items()
-    if len(ones) != len(others):
-        raise ValueError(
-            f"{one} and {other} go in pairs, and there are {len(ones)} and {len(others)}"
-        )

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor, nn
 from torch.utils._pytree import tree_leaves
 
-from attn_notes.analysis.asking import roots
-from attn_notes.doubt.questions import from_cut
+from attn_notes.analysis.snapshot import roots
+from attn_notes.doubt.perturbations import from_cut
 from attn_notes.doubt.subject import Subject
 
 

@@ -19,8 +19,8 @@ from jaxtyping import Int
 from torch import Tensor, nn
 
 from attn_notes import allowed
-from attn_notes.analysis.asking import roots
-from attn_notes.doubt import checks, questions
+from attn_notes.analysis.snapshot import roots
+from attn_notes.doubt import checks, perturbations
 from attn_notes.doubt.checks import GROWN, Case
 from attn_notes.doubt.reports import ALONE, REFUSED, Answer, RefusedError, Report, refusal
 from attn_notes.doubt.subject import LARGE, MIXED, Call, Subject, asked, doubtful, logits, movable
@@ -127,10 +127,10 @@ def causal(
     x, notes = tokens[0], []
     with how(train=False, wide=False) as subject, torch.no_grad():
         notes += [doubtful(subject.made(x[None]), x[None], vocabulary)]
-        own, beginning = subject.name.partition(", ")[2], x[: questions.SHORT]
+        own, beginning = subject.name.partition(", ")[2], x[: perturbations.SHORT]
         if cuts or _refused(subject, beginning):
             beginning = x
-    told, read = questions.takes(cached, 3), cached
+    told, read = perturbations.takes(cached, 3), cached
     if told and cached is not None:
         read = lambda model, x, sizes=(): cached(model, x, [*sizes] or [1] * x.shape[1])  # noqa: E731
     case = Case(
@@ -201,7 +201,7 @@ class _Asking:
             needless = _needless(name, self.case, self.judge, answers)
             answers.append(self.ask(share(), name, check, kind, needless))
         x, shorter = self.case.x, len(self.case.beginning)
-        if len(x) < questions.SHORT:
+        if len(x) < perturbations.SHORT:
             said = f"{len(x)} tokens tell nothing of what begins later, as blocks of 64 do"
             self.notes.append(said)
         elif shorter < len(x):

@@ -16,8 +16,8 @@ from torch import Generator, Tensor
 from torch.nn import functional as F
 from torch.overrides import TorchFunctionMode
 
-from attn_notes.doubt import blame, questions
-from attn_notes.doubt.questions import Question
+from attn_notes.doubt import blame, perturbations
+from attn_notes.doubt.perturbations import Question
 from attn_notes.doubt.reports import REFUSED, Answer, RefusedError, refusal
 from attn_notes.doubt.subject import Call, Subject
 
@@ -128,9 +128,9 @@ def suffix(
     for i, x in enumerate(lengths):
         now = time.perf_counter()
         end = now + (until - now) / (len(lengths) - i)
-        cuts = case.cuts or questions.telling(len(x))
-        more = () if case.cuts else questions.cuts_of(len(x))[len(cuts) :]
-        asks = partial(questions.suffixes, x, case.vocabulary, case.special, draws=draws)
+        cuts = case.cuts or perturbations.telling(len(x))
+        more = () if case.cuts else perturbations.cuts_of(len(x))[len(cuts) :]
+        asks = partial(perturbations.suffixes, x, case.vocabulary, case.special, draws=draws)
         first, every = [*asks(cuts)], [*asks(cuts), *asks(more)]
         if i and now > until:
             left_out.append(f"at {len(x)} tokens all {len(x) - 1:,} cuts")
@@ -172,8 +172,8 @@ def _by_draws(ask: Subject, case: Case, until: float, alone: bool) -> Answer:
     """The same by other random numbers, where any are drawn: what is skipped at random hides."""
     x, start = case.beginning, time.perf_counter()
     rows = 1 if alone else min(OF_DRAW, ask.at_once(len(x)))
-    cuts = case.cuts or questions.cuts_of(len(x))
-    every = [*questions.suffixes(x, case.vocabulary, (), cuts, draws=1)]
+    cuts = case.cuts or perturbations.cuts_of(len(x))
+    every = [*perturbations.suffixes(x, case.vocabulary, (), cuts, draws=1)]
     same = x.repeat(rows, 1)
     places = torch.arange(len(x), device=x.device)
     for draw in range(1, 1 + DRAWS):
@@ -212,8 +212,8 @@ def each(ask: Subject, case: Case, until: float, alone: bool = False) -> Answer:
     """Every token in every place: finds who looks for a single one."""
     for x in reversed(case.lengths):
         count = (len(x) - 1) * (2 * case.vocabulary - 1)
-        if count <= questions.MOST_EACH:
-            found = _asked_about(ask, x, questions.each(x, case.vocabulary), until, alone)
+        if count <= perturbations.MOST_EACH:
+            found = _asked_about(ask, x, perturbations.each(x, case.vocabulary), until, alone)
             if found.leak:
                 return _leak(ask, case, x, found)
             missing = count - found.done
@@ -224,7 +224,7 @@ def each(ask: Subject, case: Case, until: float, alone: bool = False) -> Answer:
             cut: dict[str, Any] = {"left_out": left, "rest": rest, "needed": bool(missing)}
             return Answer("", "ok", above=found.above, **cut)
     return Answer(
-        "", "not asked", found=f"{count:,} single changes are more than {questions.MOST_EACH:,}"
+        "", "not asked", found=f"{count:,} single changes are more than {perturbations.MOST_EACH:,}"
     )
 
 
@@ -233,7 +233,7 @@ def prefix(ask: Subject, case: Case, until: float) -> Answer:
     """Nothing after the cut in the place of something else."""
     x, start = case.x, time.perf_counter()
     full, refused, done = ask.level(x[None]), 0, 0
-    cuts = case.cuts or questions.cuts_of(len(x))
+    cuts = case.cuts or perturbations.cuts_of(len(x))
     for cut in cuts:
         try:
             short = ask(x[None, :cut])
@@ -262,9 +262,7 @@ class _Embedded(TorchFunctionMode):
         super().__init__()
         self.tokens, self.leaf = tokens, None
 
-    def __torch_function__(
-        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
-    ) -> Any:
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         made = func(*args, **(kwargs or {}))
         looks_up = func in (F.embedding, torch.embedding, Tensor.__getitem__)
         if looks_up and self.leaf is None and made.is_floating_point():
@@ -284,7 +282,7 @@ def gradient(ask: Subject, case: Case, until: float) -> Answer:
     x, done, start = case.x, 0, time.perf_counter()
     ask.level(x[None], repeats=0)
     least = STEEP * ask.eps
-    cuts = case.cuts or questions.cuts_of(len(x))
+    cuts = case.cuts or perturbations.cuts_of(len(x))
     for cut in cuts:
         with torch.enable_grad(), _Embedded(x[None]) as embedded:
             early = ask(x[None])[:, :cut]
@@ -346,7 +344,7 @@ def neighbours(ask: Subject, case: Case, until: float) -> Answer:
     """
     x, start, done = case.beginning, time.perf_counter(), 0
     others = [torch.full_like(x, token) for token in case.special]
-    others += [questions.drawn(x, case.vocabulary, seed) for seed in range(1, 1 + NEIGHBOURS)]
+    others += [perturbations.drawn(x, case.vocabulary, seed) for seed in range(1, 1 + NEIGHBOURS)]
     pairs = [(x, other) for other in others] + [(other, x) for other in others]
     asked = [(place, *pair) for place in (0, 1) for pair in pairs]
     ask.level(torch.stack([x, x]))
@@ -397,7 +395,7 @@ def documents(ask: Subject, case: Case, until: float) -> Answer:
     t, ends = len(plain), len(marks) - (case.begins is not None)  # where the first is no later one
     ask.level(plain[None])
     for seed, place in enumerate((t // 2, t // 4, max(0, t - len(marks) - 1)), 1):
-        drawn = questions.drawn(plain, case.vocabulary, seed)
+        drawn = perturbations.drawn(plain, case.vocabulary, seed)
         drawn = torch.where(torch.isin(drawn, drawn.new_tensor(marks)), other_token, drawn)
         texts = [plain.clone(), torch.cat([drawn[:place], plain[place:]])]
         for text in texts:
@@ -414,7 +412,7 @@ def cache(ask: Subject, case: Case, until: float) -> Answer:
     """With a cache must come to the same: in pieces of any size, and for a text after another."""
     assert case.cached is not None
     x, t, read = case.x[None], len(case.x), case.cached
-    other = questions.drawn(x, case.vocabulary, 1)[:, : t // 2 + 1]
+    other = perturbations.drawn(x, case.vocabulary, 1)[:, : t // 2 + 1]
 
     def after(first: Tensor, model: Any, tokens: Tensor) -> Any:
         read(model, first)
@@ -425,7 +423,7 @@ def cache(ask: Subject, case: Case, until: float) -> Answer:
         ", the second time that it reads the text": partial(after, x),
         ", once it has read another text": partial(after, other),
     }
-    for sizes in questions.pieces(t) if case.in_pieces else ():
+    for sizes in perturbations.pieces(t) if case.in_pieces else ():
         told = ", ".join(map(str, sizes[:3])) + ", ..." * (len(sizes) > 3)
         ways[f", in pieces of {told}"] = partial(read, sizes=sizes)
     ask.level(x)
@@ -448,10 +446,10 @@ def reach(ask: Subject, case: Case, until: float) -> Answer:
         said = f"{t} tokens tell nothing of a reach of {case.reach}: give a longer text"
         return Answer("", "not asked", found=said, needed=True)
     before = ask.level(x[None])
-    places = [cut - 1 for cut in questions.cuts_of(t)]  # the last token has no other reader
+    places = [cut - 1 for cut in perturbations.cuts_of(t)]  # the last token has no other reader
     for place in places:
         row = x.clone()
-        row[place] = questions.drawn(x, case.vocabulary, place)[place]
+        row[place] = perturbations.drawn(x, case.vocabulary, place)[place]
         counts = ask.moved(before, ask(row[None]))[1][0] > 1
         late = slice(place + case.reach, None)
         ways = (partial(_said, ask, text[None], late) for text in (x, row))

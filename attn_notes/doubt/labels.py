@@ -20,7 +20,7 @@ from torch import Generator, Tensor
 from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_leaves
 
-from attn_notes.analysis.asking import roots, unchanged
+from attn_notes.analysis.snapshot import roots, unchanged
 
 NEAR = 1e-3  # how far logits are from zero, and so from being alike
 MOST = 2**27  # slopes that are held at once
@@ -304,9 +304,7 @@ class _Heads(TorchFunctionMode):
             out._doubt_places = at  # type: ignore[attr-defined]
         return out
 
-    def __torch_function__(
-        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
-    ) -> Any:
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         name, kwargs = getattr(func, "__name__", "").strip("_"), kwargs or {}
         v = self.vocabulary
         if name == "linear_cross_entropy" and len(args[1]) == v <= MOST_HEAD:
@@ -339,12 +337,7 @@ class _Heads(TorchFunctionMode):
     def listening(self, model: Any) -> Iterator[Any]:
         """The model, or a function in its place, its matrices small; afterwards it is as it was."""
         modules = {part for root in roots(model) for part in root.modules()}
-        hooks = [
-            part.register_forward_pre_hook(
-                lambda part, args, kwargs: self.begin(part, args, kwargs), with_kwargs=True
-            )
-            for part in modules
-        ]
+        hooks = [part.register_forward_pre_hook(self.begin, with_kwargs=True) for part in modules]
         held = [(p, p.data, p.grad) for p in {p for part in modules for p in part.parameters()}]
         for p, data, _ in held:
             p.data, p.grad = data * (NEAR if p.ndim > 1 else 1), None  # for what is made again
@@ -366,10 +359,8 @@ class _Heads(TorchFunctionMode):
         slopes, seen, rows = [], [], 0
         for call in self.calls:
             m, s = call.tokens.shape
-            pairs = [*zip(call.leaves, call.places, strict=True)]
-            pairs = [
-                (getattr(leaf, of).float(), found) for leaf, found in pairs if leaf.grad is not None
-            ]
+            put = zip(call.leaves, call.places, strict=True)
+            pairs = [(getattr(leaf, of).float(), at) for leaf, at in put if leaf.grad is not None]
             parts, places = [part for part, _ in pairs], [p for _, p in pairs if p is not None]
             if not parts:
                 continue

@@ -9,7 +9,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from attn_notes.doubt.losses import Targets
-from attn_notes.doubt.questions import drawn
+from attn_notes.doubt.perturbations import drawn
 from attn_notes.doubt.reports import REFUSED, Report, refusal
 from attn_notes.doubt.subject import asked
 

@@ -44,9 +44,7 @@ def _wide(value: Any) -> Any:
 class _Widening(TorchFunctionMode):
     """Widens what torch is given: tensors, and number types that are asked for by name."""
 
-    def __torch_function__(
-        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
-    ) -> Any:
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         name, kwargs = getattr(func, "__name__", ""), kwargs or {}
         if name in LEFT:
             made = func(*args, **kwargs)
@@ -106,9 +104,7 @@ class Coarsest(TorchDispatchMode):
         super().__init__()  # type: ignore[no-untyped-call]
         self.eps = 0.0
 
-    def __torch_dispatch__(
-        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
-    ) -> Any:
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         made = func(*args, **(kwargs or {}))
         if any(isinstance(x, Tensor) and x.dtype.is_floating_point for x in tree_leaves(args)):
             for x in tree_leaves(made):

@@ -10,7 +10,7 @@ import torch
 from torch import Generator, Tensor, nn
 
 from attn_notes import allowed
-from attn_notes.analysis.asking import Asked, unchanged
+from attn_notes.analysis.snapshot import Asked, unchanged
 from attn_notes.doubt.labels import number
 from attn_notes.doubt.precision import doubled, widening
 from attn_notes.doubt.reports import ALONE, Answer, RefusedError, Report, unasked

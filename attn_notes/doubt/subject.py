@@ -11,7 +11,7 @@ from jaxtyping import Int
 from torch import Generator, Tensor, nn
 
 from attn_notes import allowed
-from attn_notes.analysis.asking import Asked, distance, held, roots, unchanged
+from attn_notes.analysis.snapshot import Asked, distance, held, roots, unchanged
 from attn_notes.doubt.precision import Coarsest, doubled, widening
 from attn_notes.doubt.reports import RefusedError, refusal
 

@@ -13,7 +13,7 @@ from jaxtyping import Int
 from torch import Generator, Tensor
 
 from attn_notes import allowed
-from attn_notes.analysis.asking import roots, unchanged
+from attn_notes.analysis.snapshot import roots, unchanged
 from attn_notes.doubt.precision import Coarsest, doubled
 from attn_notes.doubt.reports import Answer, Report, unasked
 from attn_notes.doubt.subject import NUMBERS, run

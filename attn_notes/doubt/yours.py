@@ -11,7 +11,7 @@ from typing import Any
 from attn_notes import allowed
 from attn_notes.doubt.causality import causal
 from attn_notes.doubt.losses import targets
-from attn_notes.doubt.questions import takes
+from attn_notes.doubt.perturbations import takes
 from attn_notes.doubt.reports import Report, unasked
 from attn_notes.doubt.slopes import slope
 

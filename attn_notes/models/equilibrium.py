@@ -41,7 +41,6 @@ import torch
 from einops import rearrange
 from jaxtyping import Float, Int
 from torch import Generator, Tensor, nn
-from torch.func import vjp
 from torch.nn import functional as F
 from torch.nn.utils import skip_init
 
@@ -149,17 +148,6 @@ def residual(
     Lengths are over all of the state, or along `dim`, so that (-2, -1) is each sequence by itself.
     """
     return field(z).norm(dim=dim) / (z.norm(dim=dim) + 1e-9)
-
-
-def asymmetry(force: Field, z: Float[Tensor, "*b t e"]) -> Field:
-    """The map v → (J − Jᵀ) v with the Jacobian J of the force at z.
-
-    The force is linearised once. Its transposed Jacobian is a linear map of its own, so J is the
-    transposed of that, and neither costs another forward pass.
-    """
-    transposed = vjp(force, z)[1]
-    jacobian = vjp(lambda u: transposed(u)[0], torch.zeros_like(z))[1]
-    return lambda v: jacobian(v)[0] - transposed(v)[0]
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,7 @@ A program computes in the precision of its array: `.float()` and `.double()` cha
 Half precision, bytes and other narrow dtypes would round or wrap around, and are refused.
 """
 
-from attn_notes.programs.apart import UnknownOperationError
+from attn_notes.programs.decompositions import UnknownOperationError
 from attn_notes.programs.program import Program, Slot, export
 
 __all__ = ["Program", "Slot", "UnknownOperationError", "export"]

@@ -71,9 +71,7 @@ class _Watch(TorchDispatchMode):
         self._instead = instead
         self._within = False  # of a draw that is made of others
 
-    def __torch_dispatch__(
-        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
-    ) -> Any:
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         result = func(*args, **kwargs)
         random = torch.Tag.nondeterministic_seeded in func.tags
@@ -244,10 +242,7 @@ def _terms(part: _Part, of: int) -> Iterator[Spec]:
             start, source = rest[0]
             step, advance = (rest[1][0] - start, rest[1][1] - source) if len(rest) > 1 else (1, 1)
             count = 1
-            while count < len(rest) and rest[count] == (
-                start + count * step,
-                source + count * advance,
-            ):
+            while rest[count : count + 1] == [(start + count * step, source + count * advance)]:
                 count += 1
             rest = rest[count:]
             run = {"count": count, "start": start, "step": step, "from": source}

@@ -38,9 +38,7 @@ class Lines(TorchDispatchMode):
         self.ended: tuple[Exception | None, Any, str] = (None, None, LOST)
         self._forward: list[_Asked] = []
 
-    def __torch_dispatch__(
-        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
-    ) -> Any:
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         of, line = self._asked(func)
         number = torch._C._autograd._get_sequence_nr() - 1  # of what autograd has noted last
         if not self._forward or number > self._forward[-1].number:

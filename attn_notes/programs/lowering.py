@@ -17,6 +17,7 @@ from attn_notes.programs.values import (
     Change,
     Layout,
     Number,
+    Operand,
     Picked,
     Shape,
     Stored,
@@ -115,9 +116,7 @@ class Lowering:
 
     def view(self, value: Value, change: Change) -> Value:
         """A view of a value; of a copy where there is none of it as it stands."""
-        seen = viewed(value, change)
-        if seen is None:
-            seen = viewed(self.copy(value), change)
+        seen = viewed(value, change) or viewed(self.copy(value), change)
         assert seen is not None  # of a contiguous buffer there is every view
         return seen
 
@@ -139,12 +138,9 @@ class Lowering:
 
     # --- Computation
 
-    def apply(self, operation: str, *arguments: Value | int | float) -> Value:
+    def apply(self, operation: str, *arguments: Operand) -> Value:
         """An operation on each entry, the arguments broadcast."""
-        values = [
-            argument if isinstance(argument, Value) else Number((), float(argument))
-            for argument in arguments
-        ]
+        values = [x if isinstance(x, Value) else Number((), float(x)) for x in arguments]
         shape: Shape = broadcast([value.shape for value in values])
         return _simplified(operation, [self.expand(value, shape) for value in values], shape)
 
@@ -206,14 +202,11 @@ class Lowering:
         return result
 
     def _output(self, value: Value) -> Stored:
-        if (
-            not isinstance(value, Stored)
-            or not value.layout.is_contiguous
-            or value.buffer.role != "temporary"
-        ):
-            value = self.copy(value)
-        value.buffer.role = "output"
-        return value
+        found = self.stored(value)
+        if found.buffer.role != "temporary" or not found.layout.is_contiguous:
+            found = self.copy(found)
+        found.buffer.role = "output"
+        return found
 
 
 def _simplified(operation: str, values: list[Value], shape: Shape) -> Value:

@@ -34,12 +34,8 @@ def module(nodes: Sequence[Node], names: Sequence[str]) -> tuple[str, int, Slots
     def slot(value: Stored) -> tuple[int, Shape]:
         return starts[value.buffer] + value.layout.offset, value.shape
 
-    shapes = {node.name: node.shape for node in nodes if node.operation == "input"}
-    of_inputs = {
-        buffer.name: (starts[buffer], shapes[buffer.name])
-        for buffer in lowering.buffers
-        if buffer.role == "input"
-    }
+    inputs = [node for node in nodes if node.operation == "input"]
+    of_inputs = {node.name: slot(lowering.known[node]) for node in inputs}
     of_outputs = {name: slot(value) for name, value in zip(names, outputs, strict=True)}
     data = [(starts[b], b.data) for b in lowering.buffers if b.role == "constant"]
     kernels = addressed(lowering.kernels, starts)

@@ -1,6 +1,6 @@
 """From torch's graph to ours. What no input has a part in is computed now, and is a constant."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -43,8 +43,9 @@ def nodes(graph: fx.Graph, names: Sequence[str]) -> list[Node]:
             folded[node] = _folded(node, folded)
             continue
         else:
-            arguments, options = _given(node, read)
-            known[node] = _node(node, name_of(node), arguments, options)
+            arguments, options = fx.node.map_arg((node.args, node.kwargs), read)
+            options = {name: _plain(given) for name, given in options.items()}
+            known[node] = _node(node, name_of(node), _plain(arguments), options)
         found.append(known[node])
     raise AssertionError("a graph ends with its outputs")
 
@@ -52,12 +53,6 @@ def nodes(graph: fx.Graph, names: Sequence[str]) -> list[Node]:
 def name_of(node: fx.Node) -> str:
     """An operation without its overload: `aten.sum.dim_IntList` → `sum`."""
     return str(getattr(node.target, "__name__", node.target)).split(".")[0]
-
-
-def _given(node: fx.Node, read: Callable[[fx.Node], Any]) -> tuple[list[Any], dict[str, Any]]:
-    """What a node is given."""
-    arguments, options = fx.node.map_arg((node.args, node.kwargs), read)
-    return [_plain(x) for x in arguments], {name: _plain(x) for name, x in options.items()}
 
 
 def _plain(given: Any) -> Any:

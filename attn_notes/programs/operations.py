@@ -3,6 +3,6 @@
 An operation that is not here has been taken apart into others by torch before, or is refused.
 """
 
-from attn_notes.programs import places, pointwise, reductions, views
+from attn_notes.programs import indexing, pointwise, reductions, views
 
-TABLE = {**pointwise.TABLE, **views.TABLE, **reductions.TABLE, **places.TABLE}
+TABLE = {**pointwise.TABLE, **views.TABLE, **reductions.TABLE, **indexing.TABLE}

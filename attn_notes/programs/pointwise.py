@@ -4,7 +4,7 @@ from typing import Any
 
 from attn_notes.programs.graph import Node
 from attn_notes.programs.lowering import Lowering, Operation, entering
-from attn_notes.programs.values import Number, Value
+from attn_notes.programs.values import Number, Operand, Value
 
 TABLE: dict[str, Operation] = {}
 named = entering(TABLE)
@@ -30,7 +30,7 @@ def _pointwise(name: str) -> Operation:
 def _bitwise(name: str) -> Operation:
     """An operation on bits, which is one on truth values only."""
 
-    def apply(low: Lowering, *values: Value | int | float) -> Value:
+    def apply(low: Lowering, *values: Operand) -> Value:
         if low.node.dtype != "bool":
             raise low.refuse("is known for truth values only, not for the bits of integers")
         return low.apply(name, *values)
@@ -55,38 +55,32 @@ TABLE.update({f"logical_{name}": _logical(name) for name in ("and", "or", "not")
 
 
 @named("div")
-def _div(
-    low: Lowering, a: Value | int | float, b: Value | int | float, rounding_mode: str | None = None
-) -> Value:
+def _div(low: Lowering, a: Operand, b: Operand, rounding_mode: str | None = None) -> Value:
     quotient = low.apply("div", a, b)
     return quotient if rounding_mode is None else low.apply(rounding_mode, quotient)
 
 
 @named("add")
-def _add(
-    low: Lowering, a: Value | int | float, b: Value | int | float, alpha: int | float = 1
-) -> Value:
+def _add(low: Lowering, a: Operand, b: Operand, alpha: int | float = 1) -> Value:
     if low.node.dtype == "bool":
         return low.apply("or", a, low.apply("and", b, alpha))
     return low.apply("add", a, low.apply("mul", b, alpha))
 
 
 @named("sub")
-def _sub(
-    low: Lowering, a: Value | int | float, b: Value | int | float, alpha: int | float = 1
-) -> Value:
+def _sub(low: Lowering, a: Operand, b: Operand, alpha: int | float = 1) -> Value:
     return low.apply("sub", a, low.apply("mul", b, alpha))
 
 
 @named("remainder")
-def _remainder(low: Lowering, a: Value | int | float, b: Value | int | float) -> Value:
+def _remainder(low: Lowering, a: Operand, b: Operand) -> Value:
     first, second = (low.stored(x) if isinstance(x, Value) else x for x in (a, b))
     whole = low.apply("floor", low.apply("div", first, second))
     return low.apply("sub", first, low.apply("mul", whole, second))
 
 
 @named("pow")
-def _pow(low: Lowering, a: Value | int | float, power: Value | int | float) -> Value:
+def _pow(low: Lowering, a: Operand, power: Operand) -> Value:
     known = {2: "square", 0.5: "sqrt", -0.5: "rsqrt", -1: "reciprocal"}
     if isinstance(power, (int, float)) and isinstance(a, Value):
         if power == 1:
@@ -98,10 +92,7 @@ def _pow(low: Lowering, a: Value | int | float, power: Value | int | float) -> V
 
 @named("clamp")
 def _clamp(
-    low: Lowering,
-    a: Value,
-    min: Value | int | float | None = None,
-    max: Value | int | float | None = None,
+    low: Lowering, a: Value, min: Operand | None = None, max: Operand | None = None
 ) -> Value:
     if min is not None:
         a = low.apply("max", a, min)
@@ -119,7 +110,7 @@ def _to_copy(low: Lowering, a: Value, **_: Any) -> Value:
 
 
 @named("full_like", "fill")
-def _full(low: Lowering, a: Value, number: Value | int | float, **_: Any) -> Value:
+def _full(low: Lowering, a: Value, number: Operand, **_: Any) -> Value:
     filled = number if isinstance(number, Value) else Number((), float(number))
     return low.expand(filled, a.shape)
 

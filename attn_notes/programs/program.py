@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from inspect import Signature, signature
+from inspect import signature
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,9 +11,9 @@ from torch import Tensor
 
 from attn_notes.allowed import typed
 from attn_notes.programs import trainer
-from attn_notes.programs.apart import UnknownOperationError
+from attn_notes.programs.decompositions import UnknownOperationError
 from attn_notes.programs.graph import Node, RefusedError
-from attn_notes.programs.lowering import DTYPES, NAMES, Operation
+from attn_notes.programs.lowering import DTYPES, NAMES
 from attn_notes.programs.module import Slots, module
 from attn_notes.programs.nodes import name_of_dtype, nodes
 from attn_notes.programs.operations import TABLE
@@ -150,6 +150,9 @@ def _slots(found: Slots) -> dict[str, Slot]:
     return {name: Slot(*slot) for name, slot in found.items()}
 
 
+_signature = cache(signature)
+
+
 def _fit(node: Node) -> None:
     """Refuse what an operation of a program does not take: torch's have more forms than one."""
     if node.operation in TABLE:
@@ -158,8 +161,3 @@ def _fit(node: Node) -> None:
         except TypeError as error:
             why = f"is not known to a program in this form: {error}"
             raise RefusedError(node, why) from None
-
-
-@cache
-def _signature(operation: Operation) -> Signature:
-    return signature(operation)

@@ -22,7 +22,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten, tree_leaves
 
-from attn_notes.programs.apart import APART, UnknownOperationError
+from attn_notes.programs.decompositions import APART, UnknownOperationError
 from attn_notes.programs.lines import Lines
 from attn_notes.training.plain import READS, OwnNumbersError, Stepwise, raised
 
@@ -31,24 +31,12 @@ Function = Callable[[Tensors], Any]
 """From named tensors to tensors."""
 
 aten = torch.ops.aten
+NORMS = (aten.native_batch_norm, aten.native_group_norm, aten.native_layer_norm)
+SLOPES = (aten.gelu_backward, aten.native_batch_norm_backward, aten.native_group_norm_backward)
 FURTHER = (
-    aten._log_softmax,
-    aten._softmax,
-    aten.addmm,
-    aten.elu,
-    aten.gelu,
-    aten.gelu_backward,
-    aten.leaky_relu,
-    aten.repeat,
-    aten.linalg_vector_norm,
-    aten.mean,
-    aten.native_batch_norm,
-    aten.native_batch_norm_backward,
-    aten.native_group_norm,
-    aten.native_group_norm_backward,
-    aten.native_layer_norm,
-    aten.split_with_sizes,
-    aten.var,
+    *(aten._log_softmax, aten._softmax, aten.addmm, aten.elu, aten.gelu, aten.leaky_relu),
+    *(aten.linalg_vector_norm, aten.mean, aten.repeat, aten.split_with_sizes, aten.var),
+    *(*NORMS, *SLOPES),
 )
 """Core operations of torch that are loops of several others."""
 NONE = "while a function is traced there are none"
@@ -60,9 +48,7 @@ READING = (Tensor.numpy, Tensor.__array__, Tensor.__dlpack__, Tensor.tolist)
 class _NoNumbers(TorchFunctionMode):
     """Refuses what reads a tensor's memory past torch's dispatch, where a traced one has none."""
 
-    def __torch_function__(
-        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
-    ) -> Any:
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if func in READING and args[0].numel() and not args[0].data_ptr():
             raise RuntimeError(f"`{func.__name__}` reads numbers, and {NONE}")
         return func(*args, **(kwargs or {}))
@@ -75,9 +61,7 @@ class _Following(TorchDispatchMode):
         super().__init__()  # type: ignore[no-untyped-call]
         self._known = {StorageWeakRef(x.untyped_storage()) for x in tensors.values()}
 
-    def __torch_dispatch__(
-        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
-    ) -> Any:
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         found = func(*args, **(kwargs or {}))
         if any(map(self.follows, tree_leaves((args, kwargs)))):
             made = [x for x in tree_leaves(found) if isinstance(x, Tensor)]

@@ -116,10 +116,8 @@ function begin() {
   function again() {
     [losses, last, fresh] = [[], null, true];
     page.pause();
-    at("train").disabled = false;
-    at("train").textContent = "Train";
     document.body.dataset.step = 0;
-    show(0);
+    change("idle");
   }
 
   at("train").onclick = () => {

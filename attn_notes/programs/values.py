@@ -205,6 +205,7 @@ class Applied:
 
 
 Value = Number | Stored | Picked | Applied
+Operand = Value | int | float
 Change = Callable[[Layout], Layout | None]
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from attn_notes.programs.graph import VIEWS
 from attn_notes.programs.lowering import Lowering, Operation, entering
-from attn_notes.programs.values import Layout, Number, Shape, Stored, Value, count
+from attn_notes.programs.values import Layout, Number, Stored, Value, count
 
 TABLE: dict[str, Operation] = {}
 named = entering(TABLE)
@@ -97,15 +97,6 @@ def _as_strided(
     return Stored(ordered.buffer, Layout(tuple(size), tuple(stride), start))
 
 
-def _joined(low: Lowering, parts: Sequence[Value], dim: int, shape: Shape) -> Value:
-    target, start = low.empty(shape), 0
-    for part in parts:
-        stop = start + part.shape[dim]
-        low.store(part, Stored(target.buffer, target.layout.slice(dim, start, stop)))
-        start = stop
-    return target
-
-
 @named("flip")
 def _flip(low: Lowering, a: Value, dims: Sequence[int]) -> Value:
     turned = {d % len(a.shape) for d in dims}
@@ -120,8 +111,14 @@ def _flip(low: Lowering, a: Value, dims: Sequence[int]) -> Value:
 
 @named("cat")
 def _cat(low: Lowering, parts: Sequence[Value], dim: int = 0) -> Value:
-    shape = low.node.shape
-    return _joined(low, [p for p in parts if count(p.shape)], dim % len(shape), shape)
+    target, start = low.empty(low.node.shape), 0
+    dim %= len(target.shape)
+    for part in parts:
+        if count(part.shape):
+            stop = start + part.shape[dim]
+            low.store(part, Stored(target.buffer, target.layout.slice(dim, start, stop)))
+            start = stop
+    return target
 
 
 def _put(low: Lowering, base: Value, source: Value, change: Callable[[Layout], Layout]) -> Value:

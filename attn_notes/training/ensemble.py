@@ -10,11 +10,10 @@ import copy
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from inspect import unwrap
-from typing import Any
+from typing import Any, Protocol
 
 import torch
-from torch import Generator, Tensor, nn
+from torch import Generator, Tensor, nn, optim
 from torch._guards import TracingContext, tracing
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.func import grad_and_value, stack_module_state, vmap
@@ -27,7 +26,6 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves, tree_map
 
 from attn_notes import allowed
-from attn_notes.training import recorded
 from attn_notes.training.plain import functional_call, in_words, suited
 
 __all__ = ["Run", "train"]
@@ -37,19 +35,10 @@ Model = Callable[..., Tensor]
 
 # These update every number by itself, so one of them can step all members at once. Any other
 # optimiser (Adafactor, LBFGS, ...) looks at a whole tensor and gets one instance a member.
-ELEMENTWISE = (
-    torch.optim.SGD,
-    torch.optim.Adam,
-    torch.optim.AdamW,
-    torch.optim.Adamax,
-    torch.optim.NAdam,
-    torch.optim.RAdam,
-    torch.optim.Adagrad,
-    torch.optim.Adadelta,
-    torch.optim.RMSprop,
-    torch.optim.Rprop,
-    torch.optim.ASGD,
-)
+ELEMENTWISE = {
+    *(optim.SGD, optim.Adam, optim.AdamW, optim.Adamax, optim.NAdam, optim.RAdam),
+    *(optim.Adagrad, optim.Adadelta, optim.RMSprop, optim.Rprop, optim.ASGD),
+}
 
 
 @dataclass(frozen=True)
@@ -91,6 +80,20 @@ class Run:
             for name, buffer in self.buffers.items():
                 model.get_buffer(name).copy_(buffer[i])
         return model
+
+
+class Place(Protocol):
+    """Where one run is kept: what came of it when it was trained before, if it was."""
+
+    run: Run | None
+
+    def keep(self, run: Run) -> None:
+        """Keep it for the next time."""
+
+
+PLACES: Callable[..., Place] | None = None
+"""Finds the place of a run by its models, its probe and all that it hangs on: `book.kit.recorded`
+has such places, and without it every run is trained."""
 
 
 def _settings(model: nn.Module) -> list[Any]:
@@ -191,9 +194,7 @@ def traced(function: Callable[..., Any], arguments: tuple[Any, ...], **options: 
 class _NoneRandom(TorchDispatchMode):
     """Random numbers of torch's own would hang on a member's company, and on what ran before."""
 
-    def __torch_dispatch__(
-        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
-    ) -> Any:
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if torch.Tag.nondeterministic_seeded in func.tags:
             raise RuntimeError(f"random operation: {func}")
         return func(*args, **(kwargs or {}))
@@ -308,15 +309,13 @@ def train(
     start = time.perf_counter()
     trained = _trained(models[0])
     frozen = [name for name, _ in models[0].named_parameters() if name not in trained]
-    key = ""
-    if recorded.wanted():
-        how = (optimizer, generators, schedule, clip, constrain, probe, probe_every)
-        key = recorded.key(models, unwrap(train), loss, data, steps, *how, *frozen)
-        with torch.no_grad():
-            if (found := recorded.find(key)) and recorded.begins(
-                found, probe(models[0]) if probe else {}
-            ):
-                return _recalled(found, models[0], watch)
+    how = (loss, data, steps, optimizer, generators, schedule, clip, constrain, probe, probe_every)
+    place = PLACES(models, probe, *how, *frozen) if PLACES else None
+    if place and (run := place.run):
+        if watch is not None and len(run.steps):  # once, for its end
+            last = {name: value[-1] for name, value in run.history.items()}
+            watch(int(run.steps[-1]), last, run.parameters)
+        return run
     optimizer = suited(optimizer)
     members = [copy.deepcopy(model).to(device) for model in models]
     template = members[0]
@@ -389,25 +388,6 @@ def train(
         seconds=time.perf_counter() - start,
         _template=template.cpu(),
     )
-    seen = {f"h.{name}": value for name, value in run.history.items()}
-    seen |= {f"b.{name}": value for name, value in run.buffers.items()}
-    recorded.keep(key, run.parameters, seen | {"steps": run.steps, "s": torch.tensor(run.seconds)})
-    return run
-
-
-def _recalled(
-    found: Tensors, template: nn.Module, watch: Callable[[int, Tensors, Tensors], None] | None
-) -> Run:
-    """A recorded run in place of a training; `watch` is called once, for its end."""
-    run = Run(
-        parameters=recorded.part(found, "w"),
-        buffers=recorded.part(found, "b"),
-        steps=found["steps"],
-        history=recorded.part(found, "h"),
-        seconds=found["s"].item(),
-        _template=copy.deepcopy(template),
-    )
-    if watch is not None and len(run.steps):
-        last = {name: value[-1] for name, value in run.history.items()}
-        watch(int(run.steps[-1]), last, run.parameters)
+    if place:
+        place.keep(run)
     return run

@@ -56,9 +56,7 @@ RECURRENT = {
 class Stepwise(TorchFunctionMode):
     """Recurrent layers step by step: their kernels know no company."""
 
-    def __torch_function__(
-        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
-    ) -> Any:
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if func not in RECURRENT or isinstance(args[2], Tensor | tuple):  # the latter of packed
             return func(*args, **(kwargs or {}))
         fused = torch._C._get_mkldnn_enabled()

@@ -12,7 +12,7 @@ module `experiments`, and their own names begin with the lesson's.
 import importlib
 from pathlib import Path
 
-from book.experiments import _lessons
+from book.experiments import lesson_runs
 from book.kit.experiments import EXPERIMENTS, Experiment
 
 BOOK = Path(__file__).parents[1]
@@ -34,6 +34,6 @@ def runs(stem: str) -> Experiment:
 
     def run() -> None:
         """What the lesson trains, kept for FAST=1; and what the lesson costs."""
-        _lessons.keep(stem)
+        lesson_runs.keep(stem)
 
     return run

@@ -1,5 +1,8 @@
 """The trained weights that come with the package, a model a chapter: see `analysis.pretrained`."""
 
+import json
+from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from torch import nn
@@ -7,6 +10,7 @@ from torch import nn
 from attn_notes.analysis import pretrained
 from attn_notes.models.deep_qkv import Config
 from attn_notes.tasks.text import tiny_shakespeare
+from attn_notes.training import checkpoint
 from book.kit.experiments import Experiment, experiment
 from book.lessons.deep_qkv import recipe as sorters
 from book.lessons.dialectical import measure as heads_measured
@@ -22,7 +26,23 @@ from book.lessons.trm import recipe as thinkers
 
 def save(made_by: Experiment, name: str, model: nn.Module, config: Any, **said: Any) -> None:
     """Write a trained model, and which experiment made it."""
-    pretrained.save(name, model, config, made_by=made_by.__name__, **said)
+    write(name, model, config, made_by=made_by.__name__, **said)
+
+
+def write(name: str, model: nn.Module, config: Any, **said: Any) -> Path:
+    """Write a model's parameters, with what is to be known of them, for `pretrained.load` to read.
+
+    Raises:
+        ValueError: a model that is none of `pretrained.MODELS`.
+    """
+    kinds = [kind for kind, (made, _) in pretrained.MODELS.items() if type(model) is made]
+    if not kinds:
+        raise ValueError(f"{type(model).__name__} is none of {', '.join(pretrained.MODELS)}")
+    path = pretrained.folder() / f"{name}.safetensors"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    known = {"model": kinds[0], "config": asdict(config), **said}
+    checkpoint.save_weights(model, path, {key: json.dumps(value) for key, value in known.items()})
+    return path
 
 
 @experiment

@@ -9,8 +9,9 @@ from typing import Literal, NamedTuple
 
 from IPython.display import HTML
 
-from attn_notes.analysis.statistics import LEVEL, Finding, holm
+from attn_notes.analysis.statistics import LEVEL, holm
 from book.kit import notebook
+from book.kit.verdicts import Finding
 
 
 class Mine(NamedTuple):

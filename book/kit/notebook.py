@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from IPython.display import HTML, Markdown, display
 
-from attn_notes.training import recorded
+from book.kit import recorded
 
 
 class Progress:

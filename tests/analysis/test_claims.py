@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from attn_notes.analysis.statistics import Finding
 from book.kit.claims import Claim, corrected
+from book.kit.verdicts import Finding
 
 
 def claim(text: str, p: float | None, family: str = "f", where: str = "live") -> Claim:

@@ -11,8 +11,8 @@ import torch
 from torch import Generator, Tensor, nn
 from torch.nn import functional as F
 
-from attn_notes.analysis.asking import roots, unchanged
-from attn_notes.analysis.leaks import future_leak, influence, on_prefixes
+from attn_notes.analysis.leaks import future_leak, influence
+from attn_notes.analysis.snapshot import roots, unchanged
 from attn_notes.models.triple_product import AttentionOnly, Config
 
 V, T = 5, 7
@@ -80,20 +80,6 @@ def test_the_size_of_a_leak_is_that_of_the_change(tokens: Tensor) -> None:
     later = tokens[:, 1:].sum(1)
     together = torch.maximum(later, (V - 1) * (T - 1) - later).max().item()
     assert future_leak(mean, tokens, V) == pytest.approx(together / T)
-
-
-def test_on_prefixes_nothing_comes_after(tokens: Tensor) -> None:
-    """A causal model gives what it gives on the whole; one that counts what comes finds nothing."""
-    asked = tokens != V - 1
-    assert asked.any() and not asked.all()
-    assert on_prefixes(causal, tokens, V - 1)[asked].equal(causal(tokens)[asked])
-
-    def counts(x: Tensor) -> Tensor:
-        return (x != V - 1).sum(1)[:, None, None].expand(*x.shape, V).float()
-
-    tokens = tokens.clamp(max=V - 2)
-    found = on_prefixes(counts, tokens, V - 1)
-    assert found.equal(torch.arange(1.0, T + 1)[None, :, None].expand_as(found))
 
 
 def test_the_largest_of_all_replacements_counts(tokens: Tensor) -> None:
@@ -214,7 +200,6 @@ def test_a_model_is_left_as_it_was(tokens: Tensor, way: str, training: bool) -> 
     assert state(model) == before
     assert leak > 0.01 if training else leak == 0
     influence(asked, tokens, V)
-    on_prefixes(asked, tokens, V - 1)
     assert state(model) == before
 
     def fails(x: Tensor) -> Tensor:

@@ -14,6 +14,7 @@ from attn_notes.models.trm import TRM
 from attn_notes.tasks import brackets, sorting
 from attn_notes.tasks.prediction import token_losses
 from attn_notes.tasks.text import FALLBACK, Text
+from book.experiments import weights
 from book.lessons.dialectical import recipe as heads
 from book.lessons.equilibrium import recipe as settled
 from book.lessons.triple_product import recipe as copiers
@@ -86,14 +87,14 @@ def test_what_is_saved_is_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("ATTN_NOTES_RESULTS", str(tmp_path / "new"))
     config = deep_qkv.Config("strict", temperature=0.5)
     model = deep_qkv.Sorter(config, Generator().manual_seed(3))
-    pretrained.save("mine", model, config, trained="not at all")
+    weights.write("mine", model, config, trained="not at all")
     found = pretrained.load("mine")
     tokens = sorting.all_sequences()[:, :-1]
     torch.testing.assert_close(found(tokens), model(tokens), rtol=0, atol=0)
     thinker = TRM(thinkers.LIVE.config, Generator().manual_seed(5))  # what it starts from is drawn
-    pretrained.save("thinker", thinker, thinkers.LIVE.config)
+    weights.write("thinker", thinker, thinkers.LIVE.config)
     again = pretrained.load("thinker").state_dict()
     assert all(torch.equal(again[name], kept) for name, kept in thinker.state_dict().items())
     assert pretrained.about("mine")["trained"] == "not at all"
     with pytest.raises(ValueError, match="Linear is none of Sorter, "):
-        pretrained.save("mine", nn.Linear(2, 2), config)
+        weights.write("mine", nn.Linear(2, 2), config)

@@ -12,6 +12,7 @@ from scipy import stats
 from torch import Generator
 
 from attn_notes.analysis import statistics
+from book.kit import verdicts
 
 NAN, INF = math.nan, math.inf
 FEW = torch.tensor([1.0, 2.0])
@@ -25,15 +26,22 @@ def test_what_is_no_number_tells_nothing() -> None:
         (NAN,), (1.0, NAN), ([1.0, NAN],), (column,), ([0.5], NAN), ({1: NAN}.values(),)
     ):  # fmt: skip
         for verdict in (True, False, None):
-            assert statistics.unless_nan(verdict, *values) is None
-            assert statistics.unless_nan(verdict, 1.0, [INF], torch.tensor(0)) is verdict
+            assert verdicts.unless_nan(verdict, *values) is None
+            assert verdicts.unless_nan(verdict, 1.0, [INF], torch.tensor(0)) is verdict
 
 
 def test_a_verdict_with_what_was_found() -> None:
     words = {True: "held", False: "did not hold", None: "could not be told"}
     for told, word in words.items():
-        assert statistics.word(told) == statistics.held(told) == word
-        assert statistics.held(told, "3 of 9") == f"{word}: 3 of 9"
+        assert verdicts.word(told) == verdicts.held(told) == word
+        assert verdicts.held(told, "3 of 9") == f"{word}: 3 of 9"
+
+
+def test_what_goes_in_pairs_is_as_many_on_both_sides() -> None:
+    with pytest.raises(ValueError, match="found and right go in pairs, and there are 1 and 2"):
+        verdicts.near([1.0], [1.0, 2.0])
+    with pytest.raises(ValueError, match="before and after go in pairs, and there are 2 and 1"):
+        verdicts.all_rise([1.0, 2.0], [3.0])
 
 
 @pytest.mark.parametrize(
@@ -55,9 +63,9 @@ def test_a_verdict_with_what_was_found() -> None:
 def test_lower_is_told_by_the_exact_rank_test(
     ours: Sequence[float], theirs: Sequence[float], told: bool | None, found: str
 ) -> None:
-    finding = statistics.ends_lower(*(torch.tensor([*map(float, x)]) for x in (ours, theirs)))
+    finding = verdicts.ends_lower(*(torch.tensor([*map(float, x)]) for x in (ours, theirs)))
     assert finding.verdict is told
-    assert str(finding).replace(statistics.NO_BREAK, " ") == f"{statistics.word(told)}: {found}"
+    assert str(finding).replace(statistics.NO_BREAK, " ") == f"{verdicts.word(told)}: {found}"
 
 
 def dealt_by_hand(ours: list[float], theirs: list[float]) -> tuple[Fraction, Fraction]:
@@ -78,7 +86,7 @@ def dealt_by_hand(ours: list[float], theirs: list[float]) -> tuple[Fraction, Fra
 @given(ours=ENDS, theirs=ENDS)
 def test_the_rank_test_is_exact_with_draws_too(ours: list[float], theirs: list[float]) -> None:
     """Against an enumeration in whole numbers, from the definition."""
-    told, found, printed = statistics.ends_lower(torch.tensor(ours), torch.tensor(theirs))
+    told, found, printed = verdicts.ends_lower(torch.tensor(ours), torch.tensor(theirs))
     lower, p = dealt_by_hand(ours, theirs)
     assert found == f"{float(lower):g} of {len(ours) * len(theirs)} pairs"
     assert printed == pytest.approx(float(p))
@@ -131,24 +139,24 @@ def test_holms_correction(before: list[float], after: list[float]) -> None:
 
 
 VERDICTS = [
-    (statistics.every_seed, (torch.tensor([0.91, 0.99]),), True),
-    (statistics.every_seed, (torch.tensor([0.89, 0.99]),), False),
+    (verdicts.every_seed, (torch.tensor([0.91, 0.99]),), True),
+    (verdicts.every_seed, (torch.tensor([0.89, 0.99]),), False),
     # within: for every seed and either side
-    (statistics.within, (FEW, FEW + torch.tensor([0.01, -0.01]), 0.02), True),
-    (statistics.within, (FEW, FEW + torch.tensor([0.0, -0.03]), 0.02), False),
-    (statistics.within, (FEW, FEW + torch.tensor([0.03, 0.0]), 0.02), False),
-    (statistics.within, (FEW, FEW * NAN, 0.02), False),
+    (verdicts.within, (FEW, FEW + torch.tensor([0.01, -0.01]), 0.02), True),
+    (verdicts.within, (FEW, FEW + torch.tensor([0.0, -0.03]), 0.02), False),
+    (verdicts.within, (FEW, FEW + torch.tensor([0.03, 0.0]), 0.02), False),
+    (verdicts.within, (FEW, FEW * NAN, 0.02), False),
     # near: within a tenth of what is right
-    (statistics.near, ([0.91, -2.19], [1.0, -2.0]), True),
-    (statistics.near, ([1.11], [1.0]), False),
-    (statistics.near, ([1.0, 1.7], [1.0, 2.0]), False),
-    (statistics.near, ([NAN], [1.0]), False),
+    (verdicts.near, ([0.91, -2.19], [1.0, -2.0]), True),
+    (verdicts.near, ([1.11], [1.0]), False),
+    (verdicts.near, ([1.0, 1.7], [1.0, 2.0]), False),
+    (verdicts.near, ([NAN], [1.0]), False),
     # all rise or all fall, or it cannot be told
-    (statistics.all_rise, ([1.0, 2.0], [2.0, 3.0]), True),
-    (statistics.all_rise, ([1.0, 2.0], [0.5, 1.0]), False),
-    (statistics.all_rise, ([1.0, 2.0], [2.0, 1.0]), None),
-    (statistics.all_rise, ([1.0, 2.0], [1.0, 2.0]), None),
-    (statistics.all_rise, ([1.0, 2.0], [2.0, NAN]), None),
+    (verdicts.all_rise, ([1.0, 2.0], [2.0, 3.0]), True),
+    (verdicts.all_rise, ([1.0, 2.0], [0.5, 1.0]), False),
+    (verdicts.all_rise, ([1.0, 2.0], [2.0, 1.0]), None),
+    (verdicts.all_rise, ([1.0, 2.0], [1.0, 2.0]), None),
+    (verdicts.all_rise, ([1.0, 2.0], [2.0, NAN]), None),
 ]
 
 
@@ -158,13 +166,13 @@ def test_verdicts_on_a_few_numbers(function: Any, given_: Any, told: bool | None
 
 
 def test_the_smallest_gap_decides() -> None:
-    assert statistics.never_below([(2.0, 1.5), (1.6, 1.0)]) == (True, 0.5)
+    assert verdicts.never_below([(2.0, 1.5), (1.6, 1.0)]) == (True, 0.5)
     # A thousandth of a nat is rounding; twice as much is not.
     for loss, held in ((0.9, False), (1 - 5e-4, True), (1 - 2e-3, False), (0.99, False)):
-        assert statistics.never_below([(2.0, 1.5), (loss, 1.0)]) == (held, pytest.approx(loss - 1))
+        assert verdicts.never_below([(2.0, 1.5), (loss, 1.0)]) == (held, pytest.approx(loss - 1))
     for wrong in ((NAN, 1.28), (1.3, NAN), (INF, INF)):
         for losses in ([(1.30, 1.28), wrong], [wrong, (1.30, 1.28)], [wrong]):
-            held, gap = statistics.never_below(losses)
+            held, gap = verdicts.never_below(losses)
             assert not held and math.isnan(gap)
 
 
@@ -174,10 +182,10 @@ def test_the_sign_test_is_the_tail_of_a_binomial(below: int, above: int, level: 
     p = min(Fraction(1), 2 * Fraction(sum(math.comb(n, i) for i in range(least + 1)), 2**n))
     told = None if p >= Fraction(1, 20) else below > above
     signs = torch.tensor([-1.0] * below + [1.0] * above + [0.0] * level)
-    assert statistics.sign_test(signs).verdict is told
+    assert verdicts.sign_test(signs).verdict is told
     infinite = torch.tensor([-INF] * below + [INF] * above)
-    assert statistics.sign_test(infinite).verdict is told
-    assert statistics.sign_test(torch.cat([signs, torch.tensor([NAN])])).verdict is None
+    assert verdicts.sign_test(infinite).verdict is told
+    assert verdicts.sign_test(torch.cat([signs, torch.tensor([NAN])])).verdict is None
 
 
 def skewed(m: int, generator: Generator) -> torch.Tensor:
@@ -229,7 +237,7 @@ def test_a_difference_excludes_zero_where_its_test_tells(data: st.DataObject) ->
 def test_pairs_exclude_zero_where_their_test_tells(values: list[float]) -> None:
     apart = torch.tensor(values, dtype=torch.float64)
     _, low, high = statistics.typical(apart)
-    told = statistics.sign_test(apart).verdict
+    told = verdicts.sign_test(apart).verdict
     assert (True if high < 0 else False if low > 0 else None) is told
 
 

@@ -7,10 +7,10 @@ import pytest
 import torch
 from playwright.sync_api import Locator, expect
 
-from attn_notes.models.whole import WholeSorter
 from attn_notes.tasks import sorting
 from book.lessons.attention import evidence, figures, measure, recipe
 from book.lessons.attention.tests.scripts import page as lesson
+from book.lessons.attention.whole import WholeSorter
 
 from .asked import Asked, asking, close
 from .conftest import HANGS, Visit

@@ -18,8 +18,8 @@ from torch import Generator, Tensor, nn
 from torch.nn import functional as F
 
 from attn_notes import doubt
-from attn_notes.analysis.asking import Asked
-from attn_notes.doubt import questions, subject
+from attn_notes.analysis.snapshot import Asked
+from attn_notes.doubt import perturbations, subject
 from attn_notes.doubt.reports import Report
 from zoo import hidden, readers
 from zoo.readers import HONEST, PLANTED, Planted
@@ -479,7 +479,7 @@ def test_without_what_is_needed_a_report_is_not_ok() -> None:
 
 @given(t=st.integers(2, 200))
 def test_cuts_are_all_there_is_each_once_and_edges_of_blocks_first(t: int) -> None:
-    cuts = questions.cuts_of(t)
+    cuts = perturbations.cuts_of(t)
     assert sorted(cuts) == list(range(1, t))
     edges = {2**k + off for k in range(8) for off in (-1, 0, 1)} | {1, t - 1}
     edges &= {*cuts}
@@ -488,7 +488,7 @@ def test_cuts_are_all_there_is_each_once_and_edges_of_blocks_first(t: int) -> No
 
 def test_every_change_is_asked_once() -> None:
     x = text(4, 3)[0]
-    every = [(tuple(row.tolist()), cut) for row, cut in questions.each(x, 3)]
+    every = [(tuple(row.tolist()), cut) for row, cut in perturbations.each(x, 3)]
     row = x.tolist()
     singles = {(*row[:i], token, *row[i + 1 :]) for i in (1, 2, 3) for token in range(3)}
     assert {row for row, _ in every} >= singles - {tuple(row)}

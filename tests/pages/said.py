@@ -18,8 +18,9 @@ from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from functools import cached_property
 
-from attn_notes.analysis.statistics import Finding, Verdict
+from attn_notes.analysis.statistics import Verdict
 from book.kit.claims import Claim
+from book.kit.verdicts import Finding
 
 COUNT = (
     *("no", "one", "two", "three", "four", "five", "six"),

@@ -16,7 +16,7 @@ import pytest
 from IPython.core.interactiveshell import InteractiveShell
 from torch import nn
 
-from attn_notes.training import recorded
+from book.kit import recorded
 from book.site.dependencies import python_code, read_notebook
 
 from ..checked import recalled

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from attn_notes.analysis.statistics import Finding
+from book.kit.verdicts import Finding
 
 from .said import Says
 

@@ -10,9 +10,9 @@ from torch.testing import assert_close
 
 from attn_notes.models.deep_qkv import Config, Sorter
 from attn_notes.tasks import prediction, sorting
-from attn_notes.training import recorded
 from attn_notes.training.ensemble import ELEMENTWISE, Run, train
 from attn_notes.training.schedules import warmup_cosine
+from book.kit import recorded
 
 SEEDS = (2, 3, 5)
 

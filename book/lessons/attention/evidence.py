@@ -7,12 +7,12 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from attn_notes.models.whole import WholeSorter
 from attn_notes.tasks import sorting
 from attn_notes.training.ensemble import Run
 from book.kit import results
 from book.kit.predictions import Number, Part
 from book.lessons.attention import measure, recipe
+from book.lessons.attention.whole import WholeSorter
 
 ASKED = Number(
     "words in order",

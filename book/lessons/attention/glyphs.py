@@ -12,10 +12,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attn_notes.models.whole import Whole
 from attn_notes.tasks import sorting
 from attn_notes.tasks.prediction import token_losses
 from book.lessons.attention import evidence, recipe
+from book.lessons.attention.whole import Whole
 
 ASKS, FOUND = 3, 1  # the place of the bar, and that of `a`, which is written next
 HIGH = 18

@@ -6,10 +6,10 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from attn_notes.models.whole import WholeSorter
 from attn_notes.tasks import sorting
 from attn_notes.tasks.prediction import token_losses
 from book.lessons.attention import recipe
+from book.lessons.attention.whole import WholeSorter
 
 WRITING = range(sorting.LETTERS_PER_WORD, recipe.READ)  # the places from which a letter is written
 

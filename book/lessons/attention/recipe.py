@@ -7,10 +7,10 @@ import torch
 from torch import Generator, Tensor
 
 from attn_notes.models.deep_qkv import Config
-from attn_notes.models.whole import WholeSorter, causal
 from attn_notes.tasks import sorting
 from attn_notes.training.ensemble import Model, Run, train
 from attn_notes.training.schedules import warmup_cosine
+from book.lessons.attention.whole import WholeSorter, causal
 
 CONFIG = Config("plain")  # 318 weights
 READ = sorting.LENGTH - 1  # places: training reads all tokens but the last

@@ -12,12 +12,12 @@ import traitlets
 from torch import Generator, Tensor
 
 from attn_notes.models.deep_qkv import Config
-from attn_notes.models.whole import Whole, WholeSorter, causal
 from attn_notes.programs import initial, training
 from attn_notes.programs.forward import forward
 from attn_notes.tasks import sorting
-from attn_notes.training import recorded
 from attn_notes.training.ensemble import Model
+from book.kit import recorded
+from book.lessons.attention.whole import Whole, WholeSorter, causal
 from book.page.bundle import javascript, style
 from book.page.shown import Models
 from book.page.weights import named, pack

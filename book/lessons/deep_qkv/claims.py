@@ -6,31 +6,14 @@ import torch
 from torch import Tensor
 
 from attn_notes.analysis import statistics
-from attn_notes.analysis.statistics import Comparison, Finding
+from attn_notes.analysis.statistics import Comparison
 from attn_notes.tasks import sorting
+from book.kit import verdicts
 from book.kit.claims import Claim, Mine, corrected
+from book.kit.verdicts import Finding
 from book.lessons.deep_qkv import evidence, pull, recipe
+from book.lessons.deep_qkv.evidence import NAMES as NAMES  # which the lesson asks for here
 from book.lessons.deep_qkv.evidence import NEVER, Bodies, Crowd, Crowds
-
-NAMES = {
-    "gated": "gated",
-    "strict": "strict",
-    "plain": "plain",
-    "plain_third": "plain started at a third",
-    "fixed_gate": "divided by three",
-    "plain, knowable": "plain, two letters out of the loss",
-    "plain, answer": "plain, loss on the answer only",
-    "gated, knowable": "gated, two letters out of the loss",
-    "gated, answer": "gated, loss on the answer only",
-}
-"""The kinds of `recipe.KINDS`, as a reader knows them."""
-
-NTH = ("1st", "2nd", "3rd")
-
-
-def step_or_never(step: float) -> str:
-    """A step as it is printed."""
-    return f"{step:,.0f}" if step < NEVER else "never"
 
 
 def finding(c: Comparison) -> Finding:
@@ -231,6 +214,6 @@ def rank_claims(crowds: Crowds) -> list[Claim]:
         ):
             gap = seeds(ours) - seeds(theirs)
             words = f"{int((gap < 0).sum())} of {len(gap)} seeds, {int((gap == 0).sum())} level"
-            found = {f"recorded, {len(gap)} seeds": statistics.sign_test(gap, words)}
+            found = {f"recorded, {len(gap)} seeds": verdicts.sign_test(gap, words)}
             claims.append(Claim(f"{variant.capitalize()}: {text}", found, family="rank"))
     return corrected(claims)

@@ -24,6 +24,25 @@ from book.lessons.deep_qkv import measure, pull, recipe
 NEVER = math.inf
 NEVER_AT = 1.07
 """Where a figure has them that never do, in trainings; as _sorter.js has it."""
+NAMES = {
+    "gated": "gated",
+    "strict": "strict",
+    "plain": "plain",
+    "plain_third": "plain started at a third",
+    "fixed_gate": "divided by three",
+    "plain, knowable": "plain, two letters out of the loss",
+    "plain, answer": "plain, loss on the answer only",
+    "gated, knowable": "gated, two letters out of the loss",
+    "gated, answer": "gated, loss on the answer only",
+}
+"""The kinds of `recipe.KINDS`, as a reader knows them."""
+
+NTH = ("1st", "2nd", "3rd")
+
+
+def step_or_never(step: float) -> str:
+    """A step as it is printed."""
+    return f"{step:,.0f}" if step < NEVER else "never"
 
 
 @dataclass(frozen=True, eq=False)  # so that `compare` can keep what it found of two

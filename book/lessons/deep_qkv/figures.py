@@ -18,8 +18,16 @@ from book.kit import figures
 from book.kit.figures import Picture, Yours
 from book.kit.words import listed
 from book.lessons.deep_qkv import evidence, measure, recipe
-from book.lessons.deep_qkv.claims import NAMES, NTH, step_or_never
-from book.lessons.deep_qkv.evidence import NEVER, NEVER_AT, Crowd, Crowds, Live
+from book.lessons.deep_qkv.evidence import (
+    NAMES,
+    NEVER,
+    NEVER_AT,
+    NTH,
+    Crowd,
+    Crowds,
+    Live,
+    step_or_never,
+)
 from book.page.code.lesson import WRITTEN
 
 _BLUE, _, _, _MAUVE, _VIOLET = figures.COLOURS

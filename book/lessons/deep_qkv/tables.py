@@ -12,8 +12,7 @@ from attn_notes.tasks import sorting
 from book.kit import notebook
 from book.kit.words import listed, median, number
 from book.lessons.deep_qkv import evidence, measure
-from book.lessons.deep_qkv.claims import NAMES, NTH, step_or_never
-from book.lessons.deep_qkv.evidence import NEVER, Crowds
+from book.lessons.deep_qkv.evidence import NAMES, NEVER, NTH, Crowds, step_or_never
 
 
 def arrivals(crowds: Crowds, rates: Mapping[str, float]) -> HTML:

@@ -16,7 +16,7 @@ from attn_notes.models.deep_qkv import VARIANTS, Config, Sorter
 from attn_notes.programs import initial, training
 from attn_notes.programs.forward import forward
 from attn_notes.tasks import sorting
-from attn_notes.training import recorded
+from book.kit import recorded
 from book.page.bundle import javascript, style
 from book.page.shown import Models
 from book.page.weights import pack

@@ -1,34 +1,23 @@
 """The chapter's claims, and what was found of each."""
 
-import math
 from collections.abc import Iterable
 
 from IPython.display import HTML
 from torch import Tensor
 
 from attn_notes.analysis import statistics
-from attn_notes.analysis.statistics import Finding
 from book.kit import claims as tables
+from book.kit import verdicts
 from book.kit.claims import Claim, Mine
+from book.kit.verdicts import Finding
 from book.kit.words import number, span
 from book.lessons.dialectical import recipe
-from book.lessons.dialectical.evidence import Recorded
+from book.lessons.dialectical.evidence import Recorded, lowest
 
 WHOLE_STEPS = recipe.WHOLE.steps
 
 
 # --- Findings: numbers → verdict
-
-
-def lowest(excess: Tensor) -> tuple[bool, float]:
-    """Whether no seed's loss lies below the best predictor's on the same strings, and the least."""
-    return statistics.never_below((e, 0.0) for e in excess.tolist())
-
-
-def falls_below(excess: Tensor) -> bool:
-    """Whether some seed's loss does; one that is no number lies nowhere."""
-    above, gap = lowest(excess)
-    return not above and not math.isnan(gap)
 
 
 def never_below(excess: Tensor) -> Finding:
@@ -66,18 +55,18 @@ def halts(steps: Tensor) -> Finding:
 
 def follows_doubt(correlations: Tensor) -> Finding:
     """Whether tension is higher where the next character is less certain."""
-    return statistics.sign_test(-correlations, f"correlation {span(correlations, 2)}")
+    return verdicts.sign_test(-correlations, f"correlation {span(correlations, 2)}")
 
 
 def falls(tension: Tensor) -> Finding:
     """Whether tension [m, s] is lower at the last step than at the first."""
     change = tension[:, -1] - tension[:, 0]
-    return statistics.sign_test(change, f"last less first {span(change, 2)}")
+    return verdicts.sign_test(change, f"last less first {span(change, 2)}")
 
 
 def loses_less(differences: Tensor) -> Finding:
     """Whether halting loses less than moving all tokens equally often."""
-    return statistics.sign_test(differences, f"{span(1000 * differences, 1)} thousandths")
+    return verdicts.sign_test(differences, f"{span(1000 * differences, 1)} thousandths")
 
 
 def none_wrong(count: int, texts: int) -> Finding:
@@ -108,7 +97,7 @@ def about_parts(recorded: Recorded) -> dict[tuple[str, str], Claim]:
     """What a part contributes, each pair of kinds with p corrected for all of them."""
 
     def lower(ours: str, theirs: str) -> Finding:
-        told = statistics.ends_lower(recorded.ends[ours], recorded.ends[theirs])
+        told = verdicts.ends_lower(recorded.ends[ours], recorded.ends[theirs])
         return told._replace(found=f"lower in {told.found} of seeds")
 
     asked = [

@@ -15,10 +15,21 @@ from torch import Generator, Tensor
 from attn_notes.models.dialectical import LanguageModel
 from attn_notes.tasks.brackets import VOCABULARY
 from attn_notes.training.ensemble import Run, Tensors
-from book.kit import results
+from book.kit import results, verdicts
 from book.kit.predictions import Choice, Part
 from book.lessons.dialectical import decoding, measure, recipe
 from book.lessons.dialectical.measure import Stopping, Tradeoff
+
+
+def lowest(excess: Tensor) -> tuple[bool, float]:
+    """Whether no seed's loss lies below the best predictor's on the same strings, and the least."""
+    return verdicts.never_below((e, 0.0) for e in excess.tolist())
+
+
+def falls_below(excess: Tensor) -> bool:
+    """Whether some seed's loss does; one that is no number lies nowhere."""
+    above, gap = lowest(excess)
+    return not above and not math.isnan(gap)
 
 
 @dataclass(frozen=True)

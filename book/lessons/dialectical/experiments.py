@@ -129,7 +129,7 @@ def inside(model: LanguageModel, few: Batch) -> results.Record:
     text = brackets.encode(recipe.LEAK_TEXT)[None]
     _, observed = model.observe(few[0])
     apart = observed.attention[:, 0, 0] - observed.attention[:, 0, 1]
-    alone = leaks.on_prefixes(model, few[0], PAD)
+    alone = measure.on_prefixes(model, few[0], PAD)
     return {
         "loss": results.rounded(brackets.loss(model, few).item(), 5),
         "leak": results.rounded(leaks.future_leak(model, text, len(VOCABULARY))),

@@ -14,7 +14,7 @@ from attn_notes.training.ensemble import Run
 from book.kit import figures as house
 from book.kit.figures import COLOURS, FLOOR, GREY, INK, PAPER, Picture, Yours
 from book.kit.words import median, number, span
-from book.lessons.dialectical import claims, decoding, evidence, measure, recipe
+from book.lessons.dialectical import decoding, evidence, measure, recipe
 from book.lessons.dialectical.evidence import Live, Recorded
 from book.lessons.dialectical.widget import BracketGenerator
 
@@ -226,8 +226,8 @@ def alone(recorded: Recorded) -> Picture:
 def falling(live: Live) -> Picture:
     """The loss of each kind against the floor, while it learns."""
     ends = {kind: curve[-1] for kind, curve in live.curves.items()}
-    below = [kind for kind, end in ends.items() if claims.falls_below(end)]
-    above = [kind for kind, end in ends.items() if claims.never_below(end).verdict]
+    below = [kind for kind, end in ends.items() if evidence.falls_below(end)]
+    above = [kind for kind, end in ends.items() if evidence.lowest(end)[0]]
     last, seeds = int(live.steps[-1]), len(next(iter(ends.values())))
     lowest = min(-0.3, 1.15 * min(float(end.min()) for end in ends.values()))
     with house.figure(TEXT, 3.6) as (fig, ax):

@@ -14,6 +14,8 @@ from jaxtyping import Float, Int
 from torch import Generator, Tensor
 from torch.utils.flop_counter import FlopCounterMode
 
+from attn_notes import allowed
+from attn_notes.analysis.snapshot import unchanged
 from attn_notes.models.dialectical import Config, LanguageModel, Observed
 from attn_notes.tasks import brackets
 from attn_notes.tasks.brackets import PAD, Batch, Brackets
@@ -93,6 +95,30 @@ def excess_by_depth(model: Model, task: Brackets, batch: Batch) -> dict[int, tup
 
 
 # --- What a trained head does
+
+
+@torch.no_grad()
+def on_prefixes(
+    model: Callable[[Tensor], Tensor], tokens: Int[Tensor, "n t"], pad: int
+) -> Float[Tensor, "n t v"]:
+    """Logits at each position when nothing comes after it.
+
+    So is a model asked when it writes. A causal model gives what it gives on whole sequences. After
+    padding nobody asks: what stands there are the logits after nothing but padding.
+
+    Raises:
+        ValueError: no sequence, or none with a token.
+    """
+    allowed.some(tokens=tokens)
+    columns = []
+    with unchanged(model) as ask:
+        for length in range(1, tokens.shape[1] + 1):
+            ends = tokens[:, length - 1 : length] == pad
+            prefixes = tokens[:, :length].masked_fill(ends, pad)
+            # Sequences that begin alike ask the same: each prefix is read once.
+            different, which = prefixes.unique(dim=0, return_inverse=True)
+            columns.append(ask(different)[which, -1])
+    return torch.stack(columns, 1)
 
 
 @torch.no_grad()

@@ -19,7 +19,7 @@ from attn_notes.models.dialectical import Config, LanguageModel
 from attn_notes.programs import export, initial, training
 from attn_notes.tasks.brackets import PAD, VOCABULARY, Batch, Brackets, encode, token_losses
 from attn_notes.tasks.grammar import BRACKETS
-from attn_notes.training import recorded
+from book.kit import recorded
 from book.page.bundle import javascript, style
 from book.page.shown import ModelsByName
 from book.page.weights import named, pack

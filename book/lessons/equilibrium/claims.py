@@ -9,9 +9,10 @@ from IPython.display import HTML, Markdown
 from torch import Tensor
 
 from attn_notes.analysis import statistics
-from attn_notes.analysis.statistics import Finding, Verdict
-from book.kit import claims
+from attn_notes.analysis.statistics import Verdict
+from book.kit import claims, verdicts
 from book.kit.claims import Claim, Mine
+from book.kit.verdicts import Finding
 from book.kit.words import listed, signed, span
 from book.lessons.equilibrium import evidence, probes, recipe
 from book.lessons.equilibrium.probes import NOT_AEP, QUICKEST, SLOWEST
@@ -30,14 +31,6 @@ def thousandths(values: Tensor) -> str:
 def of_seeds(seeds: int) -> str:
     """How many."""
     return f"{seeds} seeds"
-
-
-def at_most(bound: float, digits: int = 2) -> str:
-    """A bound in so many digits, and so rounded up; nothing is less than the records' rounding."""
-    bound = max(bound, 1e-10)
-    unit = 10.0 ** (math.floor(math.log10(bound)) - digits + 1)
-    up = math.ceil(round(bound / unit, 6)) * unit  # 20.000000000000004 units are 20
-    return signed(f"{up:.{digits - 1}e}" if up < 1e-4 else f"{up:.{digits}g}")
 
 
 # --- Claims
@@ -60,7 +53,7 @@ def comparisons(training: evidence.Training) -> dict[str, Claim]:
         middle, low, high = (signed(f"{x:+.3f}") for x in statistics.typical(apart))
         below = int((apart < 0).sum())
         found = f"{middle} ({low} to {high}); lower in {below} of {of_seeds(len(apart))}"
-        return {RECORDED: statistics.sign_test(apart, found)}
+        return {RECORDED: verdicts.sign_test(apart, found)}
 
     asked = {
         "taught": Claim(
@@ -90,7 +83,7 @@ def of_gradients(gradients: evidence.Gradients) -> list[Claim]:
     seeds, few, many = of_seeds(gradients.seeds), recipe.FEW, recipe.MANY
     clipped, later = gradients.at("clipped", few), gradients.at("clipped", many)
     naive, full = gradients.at("none", few), gradients.at("full", many)
-    off = at_most(1 - full.min().item())
+    off = evidence.at_most(1 - full.min().item())
 
     def four(correction: str, steps: int) -> str:
         return f"mean of four {span(gradients.at(correction, steps), 3)}, {seeds}"
@@ -98,7 +91,7 @@ def of_gradients(gradients: evidence.Gradients) -> list[Claim]:
     return [
         Claim(
             "As published, AEP's gradient points along the true one (cosine above 0.95)",
-            recorded(statistics.every_seed(clipped, 0.95), four("clipped", few)),
+            recorded(verdicts.every_seed(clipped, 0.95), four("clipped", few)),
             whose="source",
         ),
         Claim(
@@ -107,7 +100,7 @@ def of_gradients(gradients: evidence.Gradients) -> list[Claim]:
         ),
         Claim(
             f"More nudged steps bring the published gradient closer ({many} against {few})",
-            recorded(statistics.all_rise(clipped.tolist(), later.tolist()), four("clipped", many)),
+            recorded(verdicts.all_rise(clipped.tolist(), later.tolist()), four("clipped", many)),
         ),
         Claim(
             f"Without the limit they do: cosine above 0.999999 at {many} steps",
@@ -120,12 +113,12 @@ def of_rates(rates: probes.Rates) -> list[Claim]:
     """What the theorem says of the trained model's errors."""
     slopes = [rates.orders["one side"], rates.orders["both sides"]]
     factor, radius = rates.factor, rates.radius
-    evenly = statistics.near([math.log(factor)], [math.log(radius)])
+    evenly = verdicts.near([math.log(factor)], [math.log(radius)])
     return [
         Claim(
             "Its error is of first order in β with one side, of second with both (within 10 %)",
             recorded(
-                statistics.near(slopes, [1.0, 2.0]), f"slopes {slopes[0]:.3f} and {slopes[1]:.3f}"
+                verdicts.near(slopes, [1.0, 2.0]), f"slopes {slopes[0]:.3f} and {slopes[1]:.3f}"
             ),
             whose="source",
         ),
@@ -165,7 +158,7 @@ def of_rest(rests: Sequence[probes.Rest]) -> list[Claim]:
 
 def close(one: Tensor, other: Tensor) -> bool:
     """Whether no seed ends farther than `CLOSE` from the same seed trained in another way."""
-    return statistics.within(one, other, CLOSE)
+    return verdicts.within(one, other, CLOSE)
 
 
 def as_well(training: evidence.Training) -> Claim:
@@ -216,7 +209,7 @@ NAMED = dict(zip(NOT_AEP, ("BPTT through twelve steps", "the adjoint relaxation"
 def of_memory(memory: probes.Memory) -> Claim:
     """What a gradient holds."""
     aep, bptt = memory.peaks["AEP"], memory.peaks["BPTT"]
-    flat = statistics.near([aep[-1]], [aep[0]]) and bptt[-1] > 4 * bptt[0]
+    flat = verdicts.near([aep[-1]], [aep[0]]) and bptt[-1] > 4 * bptt[0]
     return Claim(
         "AEP's memory does not grow with the steps; BPTT's does",
         recorded(

@@ -39,7 +39,7 @@ from torch import Tensor
 from torch.func import grad, vjp
 
 from attn_notes import allowed
-from attn_notes.models.equilibrium import CORRECTIONS, Field, Relaxation, asymmetry, unroll
+from attn_notes.models.equilibrium import CORRECTIONS, Field, Relaxation, unroll
 from attn_notes.tasks.prediction import token_losses
 
 Cost = Callable[[Tensor], Tensor]
@@ -49,6 +49,17 @@ Estimator = Callable[[Field, Cost, Tensor, Relaxation], Tensor]
 
 bptt: Estimator = unroll
 """Backpropagation through all steps of the relaxation, which have to be remembered."""
+
+
+def asymmetry(force: Field, z: Float[Tensor, "*b t e"]) -> Field:
+    """The map v → (J − Jᵀ) v with the Jacobian J of the force at z.
+
+    The force is linearised once. Its transposed Jacobian is a linear map of its own, so J is the
+    transposed of that, and neither costs another forward pass.
+    """
+    transposed = vjp(force, z)[1]
+    jacobian = vjp(lambda u: transposed(u)[0], torch.zeros_like(z))[1]
+    return lambda v: jacobian(v)[0] - transposed(v)[0]
 
 
 def frozen(

@@ -3,6 +3,7 @@
 Recorded runs read the whole text, a live one what it could get; no value mixes the two.
 """
 
+import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,13 +14,13 @@ import torch
 from jaxtyping import Float, Int
 from torch import Generator, Tensor
 
-from attn_notes.analysis import statistics
 from attn_notes.models.equilibrium import CORRECTIONS, LanguageModel
 from attn_notes.tasks.text import FallbackWarning, Text, tiny_shakespeare
 from attn_notes.training.ensemble import Run
-from book.kit import results
+from book.kit import results, verdicts
 from book.kit.predictions import Choice, Part
 from book.kit.results import numbers
+from book.kit.words import signed
 from book.lessons.equilibrium import measure, recipe
 from book.lessons.equilibrium.probes import (
     Costs,
@@ -31,6 +32,14 @@ from book.lessons.equilibrium.probes import (
     Settling,
     Spectrum,
 )
+
+
+def at_most(bound: float, digits: int = 2) -> str:
+    """A bound in so many digits, and so rounded up; nothing is less than the records' rounding."""
+    bound = max(bound, 1e-10)
+    unit = 10.0 ** (math.floor(math.log10(bound)) - digits + 1)
+    up = math.ceil(round(bound / unit, 6)) * unit  # 20.000000000000004 units are 20
+    return signed(f"{up:.{digits - 1}e}" if up < 1e-4 else f"{up:.{digits}g}")
 
 
 def read_text() -> tuple[Text, bool]:
@@ -325,5 +334,5 @@ def predicted(gradients: Gradients) -> list[Part]:
     As a cosine, after the published number of nudged steps and after forty more.
     """
     few, after = (gradients.at("clipped", steps).tolist() for steps in (recipe.FEW, recipe.AFTER))
-    turned = statistics.all_rise(few, after)
+    turned = verdicts.all_rise(few, after)
     return [TURN.came({True: 1.0, False: -1.0, None: 0.0}[turned])]

@@ -28,7 +28,7 @@ from book.kit.figures import (
 )
 from book.kit.words import median, signed, span
 from book.lessons.equilibrium import estimators, evidence, lesson, probes, recipe
-from book.lessons.equilibrium.claims import at_most
+from book.lessons.equilibrium.evidence import at_most
 from book.lessons.equilibrium.widget import EquilibriumExplorer
 
 KINDS = {

@@ -18,7 +18,6 @@ from attn_notes.models.equilibrium import (
     Field,
     LanguageModel,
     Relaxation,
-    asymmetry,
     residual,
 )
 from attn_notes.tasks.prediction import token_losses
@@ -33,6 +32,7 @@ from book.lessons.equilibrium.estimators import (
     Estimator,
     Implicit,
     Nudged,
+    asymmetry,
     bptt,
     frozen,
     loss,

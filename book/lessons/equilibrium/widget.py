@@ -17,12 +17,13 @@ from jaxtyping import Int
 from torch import Generator, Tensor
 from torch.func import grad, vjp
 
-from attn_notes.models.equilibrium import Config, LanguageModel, asymmetry
+from attn_notes.models.equilibrium import Config, LanguageModel
 from attn_notes.programs import initial, training
 from attn_notes.programs.forward import forward
 from attn_notes.tasks.prediction import token_losses
 from attn_notes.tasks.text import Text
-from attn_notes.training import recorded
+from book.kit import recorded
+from book.lessons.equilibrium.estimators import asymmetry
 from book.page.bundle import javascript, style
 from book.page.shown import ModelsByName
 from book.page.weights import named, pack

@@ -1,18 +1,24 @@
 """What the chapter claims of its evidence: every verdict."""
 
-import math
 from collections.abc import Mapping
 from itertools import pairwise
 
-import torch
 from torch import Tensor
 
 from attn_notes.analysis import statistics
-from attn_notes.analysis.statistics import Effect, Finding, Verdict, unless_nan
+from attn_notes.analysis.statistics import Effect
+from book.kit import verdicts
 from book.kit.claims import Claim, Mine, corrected
+from book.kit.verdicts import Finding, unless_nan
 from book.kit.words import median, rounded, span
 from book.lessons.triple_product import recipe
-from book.lessons.triple_product.evidence import COPIED, Bodies, Body
+from book.lessons.triple_product.evidence import (
+    COPIED,
+    Bodies,
+    Body,
+    home_and_elsewhere,
+    strictly_tests_induction,
+)
 from book.lessons.triple_product.geometry import Resilience, Rounding
 from book.lessons.triple_product.learnt import Transfer
 from book.lessons.triple_product.rules import Reach
@@ -20,17 +26,6 @@ from book.lessons.triple_product.rules import Reach
 LOWER = "which kind ends lower"  # the family of all comparisons of two kinds
 SOLVED = COPIED
 FAR = 18  # places back, where no period of the varied task puts the source
-
-NAMES = {
-    "expanded": "expanded, as published",
-    "projected": "stopped at 0",
-    "residual": "k − projection",
-    "stable": "double precision",
-    "features": "quadratic features, fused",
-    "dot": "dot product",
-    "fused dot": "dot product, fused",
-}
-"""The forms of the volume, and the dot product beside them."""
 
 STRICT = "The fixed copy “strictly tests induction heads”"
 VARIED = (
@@ -67,23 +62,12 @@ def score_name(kind: str) -> str:
 # --- Verdicts
 
 
-def strictly_tests_induction(at_home: float, elsewhere: float) -> Verdict:
-    """Whether copying well (at home) shows that a model goes by content.
-
-    It does if whoever copies at one period copies at others too. Where nobody copies at home, or an
-    accuracy is no number, nothing can be told.
-    """
-    return elsewhere > 0.5 if at_home > SOLVED and not math.isnan(elsewhere) else None
-
-
 def induction(moved: Transfer) -> Finding:
     """What the models that were trained at one period say of the task.
 
     Every seed has to copy there; elsewhere the median one is asked.
     """
-    home = torch.cat([moved.at_home(kind) for kind in moved.accuracy]).min().item()
-    away = [moved.elsewhere(kind).quantile(0.5, 1).max() for kind in moved.accuracy]
-    elsewhere = torch.stack(away).max().item()
+    home, elsewhere = home_and_elsewhere(moved)
     return Finding(
         strictly_tests_induction(home, elsewhere),
         f"at {recipe.HALF} at least {home:.3f} right, elsewhere the median seed at most "
@@ -94,9 +78,7 @@ def induction(moved: Transfer) -> Finding:
 def varied(moved: Transfer) -> Finding:
     """Whether models with the dot product that have seen many periods copy at the one asked for."""
     right = moved.at("dot", recipe.HALF - 1)
-    return Finding(
-        unless_nan(statistics.every_seed(right, SOLVED), right), f"{span(right, 2)} right"
-    )
+    return Finding(unless_nan(verdicts.every_seed(right, SOLVED), right), f"{span(right, 2)} right")
 
 
 def beyond(body: Body, reach: Reach, *rules: str) -> Finding:
@@ -113,7 +95,7 @@ def content(follows: Tensor) -> Finding:
     """Whether every seed that follows a match within its periods does so far from them too."""
     near, far = follows[0, recipe.HALF - 1], follows[0, FAR - 1]
     return Finding(
-        unless_nan(statistics.every_seed(far, 0.5), near, far),
+        unless_nan(verdicts.every_seed(far, 0.5), near, far),
         f"{recipe.HALF} back in {span(near, 2)} of the cases, {FAR} back in {span(far, 2)}",
     )
 
@@ -129,11 +111,11 @@ def _solves(accuracies: Tensor) -> Finding:
     """Whether every one of them copies."""
     low, high = accuracies.min().item(), accuracies.max().item()
     found = f"{low:.2f} to {high:.2f} right" if len(accuracies) > 1 else f"{high:.2f} right"
-    return Finding(unless_nan(statistics.every_seed(accuracies, SOLVED), low), found)
+    return Finding(unless_nan(verdicts.every_seed(accuracies, SOLVED), low), found)
 
 
 def _never_below(body: Body, best: Mapping[str, float]) -> Finding:
-    held, gap = statistics.never_below(
+    held, gap = verdicts.never_below(
         (learning.loss.min().item(), best[name])
         for name, kinds in body.learnings.items()
         for learning in kinds.values()
@@ -166,7 +148,7 @@ def _pairs(bodies: Bodies) -> list[Claim]:
             kinds = body.learnings[layers]
             if {ours, theirs} <= kinds.keys():
                 ends = (kinds[kind].loss[-1] for kind in (ours, theirs))
-                findings[column] = statistics.ends_lower(*ends)
+                findings[column] = verdicts.ends_lower(*ends)
         claims.append(Claim(text, findings, family=LOWER))
     return claims
 

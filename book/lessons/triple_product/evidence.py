@@ -16,6 +16,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Generator, Tensor
 
+from attn_notes.analysis.statistics import Verdict
 from attn_notes.models.triple_product import AttentionOnly
 from attn_notes.tasks import prediction
 from attn_notes.tasks.copying import Copying
@@ -365,6 +366,33 @@ def settings() -> dict[str, How]:
 
 
 COPIED = 0.9  # a share of copies right that counts as copying
+NAMES = {
+    "expanded": "expanded, as published",
+    "projected": "stopped at 0",
+    "residual": "k − projection",
+    "stable": "double precision",
+    "features": "quadratic features, fused",
+    "dot": "dot product",
+    "fused dot": "dot product, fused",
+}
+"""The forms of the volume, and the dot product beside them."""
+
+
+def home_and_elsewhere(moved: Transfer) -> tuple[float, float]:
+    """What every seed copies right where it was trained, and the median one at best elsewhere."""
+    home = torch.cat([moved.at_home(kind) for kind in moved.accuracy]).min().item()
+    away = [moved.elsewhere(kind).quantile(0.5, 1).max() for kind in moved.accuracy]
+    return home, torch.stack(away).max().item()
+
+
+def strictly_tests_induction(at_home: float, elsewhere: float) -> Verdict:
+    """Whether copying well (at home) shows that a model goes by content.
+
+    It does if whoever copies at one period copies at others too. Where nobody copies at home, or an
+    accuracy is no number, nothing can be told.
+    """
+    return elsewhere > 0.5 if at_home > COPIED and not math.isnan(elsewhere) else None
+
 
 ELEVEN = Number(
     "copied right at eleven",

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from book.kit import notebook
-from book.lessons.triple_product import claims, evidence, recipe
+from book.lessons.triple_product import evidence, recipe
 from book.lessons.triple_product.learnt import Runs
 from book.lessons.triple_product.widget import TripleProductExplorer
 
@@ -134,5 +134,5 @@ def _teach(widget: TripleProductExplorer, kinds: Sequence[str]) -> None:
                 steps=settings["steps"],
                 batch=settings["batch"],
                 warmup=settings["warmup"],
-                copied=claims.SOLVED,
+                copied=evidence.COPIED,
             )

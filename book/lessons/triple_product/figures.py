@@ -25,7 +25,7 @@ from book.kit.figures import (
     legend_below,
 )
 from book.kit.words import median, span
-from book.lessons.triple_product import claims, evidence, explorer, recipe
+from book.lessons.triple_product import evidence, explorer, recipe
 from book.lessons.triple_product.evidence import Body, Costs, Sweep
 from book.lessons.triple_product.learnt import Loudness, Transfer
 
@@ -95,7 +95,9 @@ def costs(recorded: Costs) -> Picture:
                         ours / theirs
                         for ours, theirs in zip(recorded.of(d, form, what), published, strict=True)
                     ]
-                    ax.plot(lengths, ratio, color=colour, linestyle=style, label=claims.NAMES[form])
+                    ax.plot(
+                        lengths, ratio, color=colour, linestyle=style, label=evidence.NAMES[form]
+                    )
                 ax.set(xscale="log", yscale="log")
                 ax.set_xticks([32, 128, 512, 2048], ["32", "128", "512", "2048"])
                 ax.set_yticks([0.01, 0.1, 1, 10, 100], ["0.01", "0.1", "1", "10", "100"])
@@ -155,7 +157,7 @@ def offsets(found: Mapping[str, Tensor]) -> Picture:
 def transfer(each: Transfer) -> Picture:
     """What the lesson's one layer copies, by where a text begins again."""
     chance, right = 100 / recipe.FIXED.vocabulary, 100 * each.accuracy["dot"]
-    counts = claims.induction(each).verdict is False
+    counts = evidence.strictly_tests_induction(*evidence.home_and_elsewhere(each)) is False
     with figure(TEXT, 3.3) as (fig, ax):
         band(ax, torch.tensor(each.periods), right, COLOUR["dot"])
         ax.axhline(chance, color=FLOOR, linestyle=":", linewidth=1)
@@ -493,7 +495,7 @@ def loudness(loud: Loudness) -> Picture:
         )
 
     count = next(iter(loud.own.values())).shape[1]
-    both = loud.at("others", "volume", 100.0) > claims.SOLVED > loud.at("own", "volume", 3.0)
+    both = loud.at("others", "volume", 100.0) > evidence.COPIED > loud.at("own", "volume", 3.0)
     return Picture(
         fig,
         title="The volume does not hear a loud stranger, nor a loud friend"

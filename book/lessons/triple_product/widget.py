@@ -19,7 +19,7 @@ from attn_notes.models.triple_product import AttentionOnly, Config
 from attn_notes.programs import initial, training
 from attn_notes.programs.forward import forward
 from attn_notes.tasks.copying import Copying
-from attn_notes.training import recorded
+from book.kit import recorded
 from book.page.bundle import javascript, style
 from book.page.shown import ModelsByName
 from book.page.weights import named, pack

@@ -14,10 +14,10 @@ from IPython.display import Markdown
 from jaxtyping import Float
 from torch import Tensor
 
-from attn_notes.analysis import statistics
-from attn_notes.analysis.statistics import Finding, Verdict, unless_nan
-from book.kit import claims
+from attn_notes.analysis.statistics import Verdict
+from book.kit import claims, verdicts
 from book.kit.claims import Claim, Mine
+from book.kit.verdicts import Finding, unless_nan
 from book.kit.words import listed, median, percent, percents, span
 from book.lessons.trm.evidence import Live, Recorded
 from book.lessons.trm.recipe import (
@@ -157,7 +157,7 @@ QUESTIONS = [Question(*asked, family) for family, each in ASKED.items() for aske
 def fewer(recorded: Recorded, ours: Group, theirs: Sequence[Group]) -> Finding:
     """Whether our seeds leave fewer minimal puzzles unsolved than theirs; not corrected."""
     left = {group: recorded.unsolved(group[0], "minimal", group[1]) for group in (ours, *theirs)}
-    finding = statistics.ends_lower(left[ours], torch.cat([left[group] for group in theirs]))
+    finding = verdicts.ends_lower(left[ours], torch.cat([left[group] for group in theirs]))
     said = {group: percent(median(x)) for group, x in left.items()}
     others = listed([f"{named(*group)} {said[group]} %" for group in theirs])
     return finding._replace(
@@ -202,7 +202,7 @@ def longer(recorded: Recorded) -> Claim:
     """Whether sixteen steps solve more than eight: the sign test of the seeds."""
     early, late = (recorded.solved(TRM_LIVE, "minimal", step) for step in (TRAINED, THINK))
     gains = 1000 * (late - early)
-    finding = statistics.sign_test(
+    finding = verdicts.sign_test(
         early - late, f"the seeds gain {gains.min():.0f} to {gains.max():.0f} of 1,000"
     )
     return Claim(

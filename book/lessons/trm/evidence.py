@@ -10,7 +10,7 @@ from attn_notes.analysis import pretrained
 from attn_notes.models.trm import TRM
 from attn_notes.tasks.sudoku import Batch
 from attn_notes.training import checkpoint
-from attn_notes.training import recorded as kept
+from book.kit import recorded as kept
 from book.kit import results
 from book.kit.predictions import Number, Part
 from book.kit.results import numbers

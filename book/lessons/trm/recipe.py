@@ -16,7 +16,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from attn_notes.models.trm import TRM, Config, Rereading, Straight
 from attn_notes.tasks.sudoku import Batch, Sudoku
-from attn_notes.training import recorded
+from book.kit import recorded
 from book.lessons.trm.controls import Sharing
 from book.lessons.trm.supervision import Settings, step_loss
 

@@ -42,7 +42,7 @@ from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 from attn_notes import allowed
 from attn_notes.models.trm import TRM, Output, State
 from attn_notes.tasks.sudoku import Batch, solved
-from attn_notes.training import recorded
+from book.kit import recorded
 
 LOSSES = ("softmax", "stablemax")
 

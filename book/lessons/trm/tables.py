@@ -5,7 +5,7 @@ from torch import Tensor
 
 from attn_notes.analysis import statistics
 from attn_notes.models.trm import OFFICIAL, PUBLISHED, Config
-from book.kit import notebook
+from book.kit import notebook, verdicts
 from book.kit.words import median, number, percent
 from book.lessons.trm import recipe
 from book.lessons.trm.claims import HERE, NAMES, QUESTIONS, compared
@@ -178,7 +178,7 @@ def parts_table(recorded: Recorded) -> HTML:
             verdict = not verdict
         word = {True: "fewer", False: "more", None: "cannot be told"}[verdict]
         left = (recorded.unsolved(one) for one in (kind, TRM_LIVE))
-        return f"{word}, {statistics.ends_lower(*left).found}, {statistics.said(p or 0.0)}"
+        return f"{word}, {verdicts.ends_lower(*left).found}, {statistics.said(p or 0.0)}"
 
     return notebook.table(
         ["recipe", "minimal puzzles unsolved, median", "than the live recipe, pairs of seeds"],

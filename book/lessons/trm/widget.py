@@ -19,7 +19,7 @@ from attn_notes.models.trm import TRM, Config
 from attn_notes.programs import initial, training
 from attn_notes.programs.forward import forward
 from attn_notes.tasks.sudoku import Sudoku
-from attn_notes.training import recorded
+from book.kit import recorded
 from book.lessons.trm import measure
 from book.page.bundle import javascript, style
 from book.page.shown import ModelsByName

@@ -41,8 +41,8 @@ ENTRIES = (
     "NOTICES.txt",
 )
 LOWERING = (
-    *("arena", "constants", "graph", "javascript", "kernels", "loops", "lowering", "matrices"),
-    *("module", "operations", "places", "pointwise", "reductions", "values", "views"),
+    *("arena", "constants", "graph", "indexing", "javascript", "kernels", "loops", "lowering"),
+    *("matrices", "module", "operations", "pointwise", "reductions", "values", "views"),
 )
 """Modules of `attn_notes.programs` that need no torch."""
 

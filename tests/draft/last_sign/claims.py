@@ -1,9 +1,9 @@
 """What is said of a table of pairs, and what was found of it."""
 
-from attn_notes.analysis.statistics import Finding
 from attn_notes.tasks import sorting
 from attn_notes.training.ensemble import Run
 from book.kit.claims import Claim
+from book.kit.verdicts import Finding
 from book.lessons.last_sign import recipe
 
 

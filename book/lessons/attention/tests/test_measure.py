@@ -7,9 +7,9 @@ import torch
 from torch import Tensor
 from torch.testing import assert_close
 
-from attn_notes.models.whole import Whole, WholeSorter
 from attn_notes.tasks import sorting
 from book.lessons.attention import evidence, measure, recipe
+from book.lessons.attention.whole import Whole, WholeSorter
 
 MASK, OPEN = recipe.MASKS["mask"], recipe.MASKS["no mask"]
 SHOWN = evidence.model("mask")

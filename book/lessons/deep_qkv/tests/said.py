@@ -4,14 +4,15 @@ import copy
 
 import torch
 
-from attn_notes.analysis.statistics import Finding
 from attn_notes.models.deep_qkv import VARIANTS, Sorter
 from attn_notes.tasks import sorting
 from book.kit.claims import Claim
+from book.kit.verdicts import Finding
 from book.kit.words import listed, number
 from book.lessons.deep_qkv import claims, evidence, figures, measure, pull, recipe
 from book.lessons.deep_qkv.cell import cells
-from book.lessons.deep_qkv.claims import CHOICE, GATE, NAMES, NTH, THIRD
+from book.lessons.deep_qkv.claims import CHOICE, GATE, THIRD
+from book.lessons.deep_qkv.evidence import NAMES, NTH
 from tests.pages.said import COUNT, Reading, Says, Told
 
 LIVE, CHOSEN, SWEEP, SOURCE = recipe.LIVE, recipe.CHOSEN, recipe.SWEEP, recipe.PUBLISHED

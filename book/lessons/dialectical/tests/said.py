@@ -7,10 +7,11 @@ import torch
 from torch import Generator, Tensor
 
 from attn_notes.analysis import leaks, statistics
-from attn_notes.analysis.statistics import Finding
 from attn_notes.models.dialectical import LanguageModel
 from attn_notes.tasks import brackets
 from attn_notes.tasks.brackets import PAD, SPACE, VOCABULARY, Brackets
+from book.kit import verdicts
+from book.kit.verdicts import Finding
 from book.kit.words import number, percent, span
 from book.lessons.dialectical import checks, claims, decoding, evidence, figures, measure, recipe
 from book.lessons.dialectical.widget import BracketGenerator
@@ -96,7 +97,7 @@ def of_readings(lesson: Says, proof: Says, teacher: Says) -> None:
         page(words, held=[told(ABOVE), told(HONEST)],
              where=between(0.01, found().ends["published, masked"], 0.02))
     asked, due = TASK.sample(64, Generator().manual_seed(0))
-    lone = leaks.on_prefixes(evidence.model("published"), asked, PAD)
+    lone = measure.on_prefixes(evidence.model("published"), asked, PAD)
     spaces, at_end = lone.argmax(-1) == SPACE, due.roll(-1, -1) == PAD
     at_end[:, -1] = True
     for page in (lesson, teacher):
@@ -111,7 +112,7 @@ def of_readings(lesson: Says, proof: Says, teacher: Says) -> None:
            where=bool((alone > 6 * NOTHING).all()) and round(math.exp(12), -4) == 160_000)
     proof("pays more than six times as much in every seed", where=6 < alone.min() / NOTHING < 7)
     teacher("show that the loss on *prefixes* is terrible", where=bool((alone > NOTHING).all()))
-    no_dearer = [statistics.within(found().saw(kind, "loss on prefixes"), found().saw(kind, "loss"),
+    no_dearer = [verdicts.within(found().saw(kind, "loss on prefixes"), found().saw(kind, "loss"),
                                    1e-3) for kind in ("published, masked", "corrected")]
     seeds = COUNT[RECORDED.seeds]
     lesson(f"{seeds} models of either kind, trained for one and a half times as long",

@@ -68,7 +68,7 @@ def live(published: float = -0.2, mended: float = 0.02) -> Live:
 @pytest.mark.parametrize(("run", "title"), RUNS)
 def test_a_title_follows_the_readers_own_runs(run, title):
     assert figures.falling(live(**run)).title.startswith(title)
-    assert not claims.falls_below(torch.tensor([nan, -0.1]))
+    assert not evidence.falls_below(torch.tensor([nan, -0.1]))
 
 
 def test_a_title_says_what_is_drawn():

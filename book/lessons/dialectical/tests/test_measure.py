@@ -35,6 +35,27 @@ def model():
     return model
 
 
+def test_on_prefixes_nothing_comes_after():
+    """A causal model gives what it gives on the whole; one that counts what comes finds nothing."""
+    tokens = torch.randint(5, (3, 7), generator=Generator().manual_seed(1))
+    asked = tokens != 4
+    assert asked.any() and not asked.all()
+
+    def causal(x):
+        weight = torch.arange(1.0, x.shape[-1] + 1).sqrt()
+        return (F.one_hot(x, 5) * weight[:, None]).cumsum(-2)
+
+    assert measure.on_prefixes(causal, tokens, 4)[asked].equal(causal(tokens)[asked])
+
+    def counts(x):
+        return (x != 4).sum(1)[:, None, None].expand(*x.shape, 5).float()
+
+    found = measure.on_prefixes(counts, tokens.clamp(max=3), 4)
+    assert found.equal(torch.arange(1.0, 8)[None, :, None].expand_as(found))
+    with pytest.raises(ValueError, match="tokens must have"):
+        measure.on_prefixes(abs, torch.zeros(0, 3).long(), 0)
+
+
 def test_excess_is_put_where_it_belongs(batch):
     x, y = batch
     depths, real = brackets.depth(x), x != PAD

@@ -4,11 +4,12 @@ from itertools import pairwise
 
 import torch
 
-from attn_notes.analysis import statistics
 from attn_notes.models.equilibrium import Config
+from book.kit import verdicts
 from book.kit.words import median, span
 from book.lessons.equilibrium import claims, estimators, evidence, measure, recipe
-from book.lessons.equilibrium.claims import RECORDED, at_most
+from book.lessons.equilibrium.claims import RECORDED
+from book.lessons.equilibrium.evidence import at_most
 from book.lessons.equilibrium.probes import NOT_AEP, QUICKEST
 from tests.pages.said import COUNT, Reading, Says, Told
 
@@ -137,7 +138,7 @@ def of_training(lesson: Says, proof: Says, teaching: Says) -> None:
     proof("and only as long as there is rest", failed=[AS_PUBLISHED])
     counted = f"where counting pairs comes to {PAIRS:.2f} and counting with four characters of"
     proof(f"end near {end:.2f} nats on the whole text, {counted} context to {FIVES:.2f}")
-    within = statistics.within(*(TRAINING.curves[kind][-1] for kind in ("AEP", "BPTT")), 0.02)
+    within = verdicts.within(*(TRAINING.curves[kind][-1] for kind in ("AEP", "BPTT")), 0.02)
     proof("AEP ends within two hundredths of a nat of BPTT", held=[AS_BPTT], where=within)
     below = every(*(ENDS["AEP"] < ENDS[kind] for kind in ("frozen", "AEP, clipped")))
     proof("and lower than with the limit, in all eight seeds", held=[TAUGHT, LIMIT], where=below)
@@ -156,7 +157,7 @@ def of_training(lesson: Says, proof: Says, teaching: Says) -> None:
     some = every(gap[: last + 1] < 1e-3, gap[last + 1 :].max() > 0.005, gap.max() < 0.016)
     part = f"Why some seeds part from BPTT after step {TRAINING.steps[last]}"
     proof(f"{part}, by a hundredth of a nat or so", where=some)
-    three = statistics.within(ENDS["AEP"], ENDS["exact"], 0.03)
+    three = verdicts.within(ENDS["AEP"], ENDS["exact"], 0.03)
     teaching("and with the exact gradient, within three", held=[AS_BPTT], where=three)
     as_well = "the point is that AEP gets where BPTT does"
     teaching("AEP with BPTT, within two hundredths", as_well, held=[AS_BPTT])

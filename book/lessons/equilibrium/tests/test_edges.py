@@ -155,7 +155,7 @@ def test_a_bound_is_rounded_up():
         *((3.0917e-06, "3.1e−06"), (3.11e-06, "3.2e−06"), (0.0, "1.0e−10")),
         *((0.01558, "0.016"), (0.0201, "0.021"), (0.02, "0.02"), (9.96, "10")),
     ):
-        assert claims.at_most(bound) == said
+        assert evidence.at_most(bound) == said
 
 
 def test_where_the_whole_text_cannot_be_had_the_excerpt_is_read(monkeypatch):

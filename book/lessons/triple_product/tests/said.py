@@ -8,11 +8,11 @@ from string import ascii_lowercase
 import torch
 from torch.nn.functional import cross_entropy
 
-from attn_notes.analysis.statistics import Finding
 from attn_notes.models.triple_product import AttentionOnly
 from attn_notes.tasks.copying import Copying
 from book.kit import results
 from book.kit.claims import Claim
+from book.kit.verdicts import Finding
 from book.kit.words import median, number, rounded
 from book.lessons.triple_product import (
     checks,

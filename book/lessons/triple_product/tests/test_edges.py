@@ -8,8 +8,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from attn_notes.analysis import statistics
-from attn_notes.analysis.statistics import Finding
+from book.kit import verdicts
+from book.kit.verdicts import Finding
 from book.lessons.triple_product import claims, evidence, figures, geometry, recipe, shapes
 from book.lessons.triple_product.evidence import Body
 from book.lessons.triple_product.geometry import Resilience, Rounding
@@ -94,7 +94,7 @@ def test_what_is_told_alone_is_not_told_among_twelve():
     ends["angle"][:] = torch.tensor([1.0, 2, 3, 4, 5, 6, 12, 13])
     ends["line"][:] = torch.tensor([6.0, 7, 8, 9, 10, 11, 14, 15])
     here = told(claims.PAIRS[PAIR, "angle", "line"], body)
-    alone = statistics.ends_lower(ends["angle"], ends["line"])
+    alone = verdicts.ends_lower(ends["angle"], ends["line"])
     assert here.verdict is None and here.found == "51.5 of 64 pairs"
     assert alone.verdict is True and alone.p and here.p == pytest.approx(6 * alone.p)
 

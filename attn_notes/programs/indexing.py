@@ -5,10 +5,20 @@ from typing import Any
 
 from attn_notes.programs.graph import Node
 from attn_notes.programs.lowering import Lowering, Operation, entering
-from attn_notes.programs.values import Layout, Number, Picked, Shape, Stored, Value, broadcast
+from attn_notes.programs.values import (
+    Layout,
+    Number,
+    Operand,
+    Picked,
+    Shape,
+    Stored,
+    Value,
+    broadcast,
+)
 
 TABLE: dict[str, Operation] = {}
 named = entering(TABLE)
+Indices = Sequence[Value | None]
 
 
 def _along(layout: Layout, dim: int, shape: Shape) -> tuple[Layout, int]:
@@ -34,7 +44,7 @@ def _gather(low: Lowering, a: Value, dim: int, index: Value, **_: Any) -> Value:
 
 
 def _scattered(
-    low: Lowering, base: Value, dim: int, index: Value, source: Value | int | float, *, adds: bool
+    low: Lowering, base: Value, dim: int, index: Value, source: Operand, *, adds: bool
 ) -> Value:
     target = low.copy(base)
     layout, step = _along(target.layout, dim % len(base.shape), index.shape)
@@ -48,9 +58,7 @@ def _scattered(
 
 
 @named("scatter")
-def _scatter(
-    low: Lowering, base: Value, dim: int, index: Value, source: Value | int | float
-) -> Value:
+def _scatter(low: Lowering, base: Value, dim: int, index: Value, source: Operand) -> Value:
     dim %= len(base.shape)
     once = tuple(1 if d == dim else n for d, n in enumerate(base.shape))
     if index.shape != once:
@@ -68,9 +76,7 @@ def _scatter_add(low: Lowering, base: Value, dim: int, index: Value, source: Val
     return _scattered(low, base, dim, index, source, adds=True)
 
 
-def _place(
-    low: Lowering, base: Stored, indices: Sequence[Value | None]
-) -> tuple[Layout, Value, Shape]:
+def _place(low: Lowering, base: Stored, indices: Indices) -> tuple[Layout, Value]:
     """Where tensors that stand for neighbouring dimensions lead, as `tensor[a, b]` has it."""
     given = [d for d, index in enumerate(indices) if index is not None]
     if given != list(range(given[0], given[-1] + 1)):
@@ -88,36 +94,32 @@ def _place(
     place = low.reshape(place, [*middle, *[1] * len(after)])
     strides = base.layout.strides
     rest = (*strides[: given[0]], *[0] * len(middle), *strides[given[-1] + 1 :])
-    return Layout(shape, rest, base.layout.offset), low.expand(place, shape), shape
+    return Layout(shape, rest, base.layout.offset), low.expand(place, shape)
 
 
 @named("index")
-def _index(low: Lowering, a: Value, indices: Sequence[Value | None]) -> Value:
+def _index(low: Lowering, a: Value, indices: Indices) -> Value:
     base = low.stored(a)
-    layout, place, _ = _place(low, base, indices)
+    layout, place = _place(low, base, indices)
     return Picked(base.buffer, layout, place)
 
 
 @named("index_select")
 def _index_select(low: Lowering, a: Value, dim: int, index: Value) -> Value:
     base = low.stored(a)
-    layout, place, _ = _place(low, base, [*[None] * (dim % len(a.shape)), index])
+    layout, place = _place(low, base, [*[None] * (dim % len(a.shape)), index])
     return Picked(base.buffer, layout, place)
 
 
 @named("index_put")
 def _index_put(
-    low: Lowering,
-    base: Value,
-    indices: Sequence[Value | None],
-    value: Value,
-    accumulate: bool = False,
+    low: Lowering, base: Value, indices: Indices, value: Value, accumulate: bool = False
 ) -> Value:
     for node in low.node.arguments[1]:
         if isinstance(node, Node) and node.dtype == "bool":
             raise low.refuse("puts numbers where a mask says: take `torch.where`")
     target = low.copy(base)
-    layout, place, shape = _place(low, target, indices)
+    layout, place = _place(low, target, indices)
     place = Picked(target.buffer, layout, place)
-    low.store(low.expand(value, shape), place, adds=accumulate)
+    low.store(low.expand(value, layout.shape), place, adds=accumulate)
     return target

@@ -17,14 +17,13 @@ import torch
 from torch import Generator, Tensor, nn
 
 from attn_notes.models.triple_product import AttentionOnly, Config
-from attn_notes.training import recorded
 from attn_notes.training.ensemble import train
-from book.kit import notebook, results
+from book.kit import notebook, recorded, results
 from book.lessons.triple_product import recipe, widget
 from book.site.dependencies import lesson_stems
 
 Patch = pytest.MonkeyPatch
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 LESSONS = lesson_stems(ROOT)
 POINTS = torch.linspace(0, 1, 12).view(4, 3)
 

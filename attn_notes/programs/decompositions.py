@@ -138,9 +138,8 @@ def _convolution_backward(
         taps = read.reshape(n, channels, w.shape[-1], -1).unbind(2)
         padded = slope.new_zeros(n, channels, t + 2 * padding[0])
         of_x = padded
-        for tap, where in zip(
-            taps, _along(padded.shape[-1], stride[0], dilation[0], w.shape[-1]), strict=True
-        ):
+        places = _along(padded.shape[-1], stride[0], dilation[0], w.shape[-1])
+        for tap, where in zip(taps, places, strict=True):
             of_x = of_x + torch.slice_scatter(padded, tap, 2, where.start, where.stop, where.step)
         of_x = of_x[..., padding[0] : padding[0] + t]
     if output_mask[1]:

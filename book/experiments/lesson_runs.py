@@ -8,8 +8,7 @@ from typing import Any
 import nbformat
 from nbclient import NotebookClient
 
-from attn_notes.training import recorded
-from book.kit import results
+from book.kit import recorded, results
 from book.site.dependencies import DOWNLOADS, lesson_page, read_chapter
 
 BOOK = Path(__file__).resolve().parents[1]

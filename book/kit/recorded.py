@@ -6,6 +6,7 @@ So do traced programs. With ATTN_NOTES_KEEP each run leaves a file in that folde
 """
 
 import ast
+import copy
 import hashlib
 import importlib.util
 import inspect
@@ -16,6 +17,7 @@ import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cache, partial, wraps
+from inspect import unwrap
 from pathlib import Path
 from types import FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple, ParamSpec, TypeVar, cast
@@ -24,13 +26,16 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from attn_notes.training import ensemble
+from book.kit import results
+
 Arrays = dict[str, np.ndarray]
-PACKAGES = [Path(__file__).parents[1]]
-"""Whose code counts in a key. Another package that trains adds its folder."""
-FOLDERS: list[Path] = []
-"""Where recorded runs lie, `*_runs.npz`. Who has some adds a folder; `ATTN_NOTES_RESULTS` does."""
-ASIDE = ("attn_notes.allowed", "attn_notes.training", "attn_notes.programs")
-"""What only refuses, trains or traces: of these a key knows `RECIPE` alone."""
+PACKAGES = [Path(ensemble.__file__).parents[1], Path(__file__).parents[1]]
+"""Whose code counts in a key."""
+FOLDERS = sorted(results.LESSONS.glob("*/records"))
+"""Where recorded runs lie, `*_runs.npz`, unless `ATTN_NOTES_RESULTS` says otherwise."""
+ASIDE = ("attn_notes.allowed", "attn_notes.training", "attn_notes.programs", "book.kit.recorded")
+"""What only refuses, trains, traces or keeps: of these a key knows `RECIPE` alone."""
 RECIPE = 1
 """One more where training or tracing comes to something else: then `make experiments`."""
 NAMED = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
@@ -340,6 +345,44 @@ def noted(function: Callable[P, T]) -> Callable[P, T]:
         return result
 
     return wraps(function)(cast(Callable[P, T], made))
+
+
+class Place:
+    """Where `ensemble.train` finds a run that is asked for again, and leaves one that is kept."""
+
+    def __init__(
+        self,
+        models: Sequence[nn.Module],
+        probe: Callable[[Any], Mapping[str, Tensor]] | None,
+        *how: object,
+    ) -> None:
+        self.run: ensemble.Run | None = None
+        if not wanted():
+            return
+        self._key = key(models, unwrap(ensemble.train), *how)
+        with torch.no_grad():
+            found = find(self._key)
+            if found and begins(found, probe(models[0]) if probe else {}):
+                self.run = ensemble.Run(
+                    parameters=part(found, "w"),
+                    buffers=part(found, "b"),
+                    steps=found["steps"],
+                    history=part(found, "h"),
+                    seconds=found["s"].item(),
+                    _template=copy.deepcopy(models[0]),
+                )
+
+    def keep(self, run: ensemble.Run) -> None:
+        """Leave a file of it, if runs are kept."""
+        if not wanted():
+            return
+        seen = {f"h.{name}": value for name, value in run.history.items()}
+        seen |= {f"b.{name}": value for name, value in run.buffers.items()}
+        seen |= {"steps": run.steps, "s": torch.tensor(run.seconds)}
+        keep(self._key, run.parameters, seen)
+
+
+ensemble.PLACES = Place
 
 
 def part(found: Mapping[str, Tensor], kind: str) -> dict[str, Tensor]:

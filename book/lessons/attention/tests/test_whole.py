@@ -7,7 +7,7 @@ from torch import Generator
 from torch.testing import assert_close
 
 from attn_notes.models.deep_qkv import Config
-from attn_notes.models.whole import WholeSorter, causal
+from book.lessons.attention.whole import WholeSorter, causal
 
 # All sizes differ: heads, numbers of a head, places, tokens.
 CONFIG = Config("plain", vocabulary=7, context=8, embedding=6, heads=2)
