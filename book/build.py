@@ -38,6 +38,7 @@ import nbformat
 from nbformat import NotebookNode
 
 from book.course import course, grading
+from book.course.homework import Week
 from book.editions import editions, manifest, version
 from book.paper import deck_pages, decks, printing
 from book.site import dependencies, execution, files, folding, micropython, running
@@ -80,7 +81,9 @@ def with_outputs(root: Path, chapter: Chapter) -> NotebookNode:
 # The site
 
 
-def site_sources(root: Path, only: Collection[Path] | None = None) -> dict[str, bytes]:
+def site_sources(
+    root: Path, only: Collection[Path] | None = None, made_of: str = ""
+) -> dict[str, bytes]:
     """Everything that the site is rendered from, by path from the root.
 
     The package's version is the one that tells commits from another: it stands below each page.
@@ -88,6 +91,7 @@ def site_sources(root: Path, only: Collection[Path] | None = None) -> dict[str, 
     Args:
         root: of the project.
         only: the notebooks that have their outputs; the others stay as they were written.
+        made_of: a version, if not today's.
     """
     chapters = dependencies.read_chapters(root)
     notebooks = {c.path: c for c in chapters if only is None or c.path in only}
@@ -100,7 +104,7 @@ def site_sources(root: Path, only: Collection[Path] | None = None) -> dict[str, 
             content = path.read_bytes()
         sources[name.as_posix()] = content
     for first in ("attn_notes/__init__.py", "book/__init__.py"):
-        sources[first] = version.stamped(sources[first], version.version(root))
+        sources[first] = version.stamped(sources[first], made_of or version.version(root))
     return sources | micropython.files(root)
 
 
@@ -165,7 +169,7 @@ def page(root: Path, stem: str) -> Path:
     return folder / "_build" / "html" / pages[0].with_suffix(".html")
 
 
-def course_site(root: Path, new: Path, old: Path, hints: bool) -> bool:
+def course_site(root: Path, new: Path, old: Path, changed: course.Changed) -> bool:
     """Render the site for the students of a course into `new`, unless `old` is made of the same.
 
     Nothing on it leads to the notebooks of the repository, which have solutions.
@@ -177,7 +181,7 @@ def course_site(root: Path, new: Path, old: Path, hints: bool) -> bool:
         BookError: Sphinx warned or failed. What it said has been printed.
     """
     with execution.only_build(root) as folder:
-        sources = course.for_site(site_sources(root), hints)
+        sources = changed(site_sources(root, made_of=version.version(root, pages=False)))
         # Not which pages are there: that a teacher has changed some, the manifest of a course says.
         made = made_of(root, sources, folder / "none")
         if (old / STAMP).is_file() and (old / STAMP).read_bytes() == made:
@@ -213,13 +217,16 @@ def slides(root: Path) -> Path:
     return folder
 
 
-def course_slides(root: Path, site: Path, new: Path, old: Path, seed: int) -> None:
-    """Write the decks of a course; what cannot be had is said, and the course goes on without."""
+def course_slides(
+    root: Path, site: Path, new: Path, old: Path, seed: int, weeks: Sequence[Week]
+) -> None:
+    """Write a course's decks; what cannot be had is said, and the course goes on without."""
     if not (root / decks.DECKS).is_dir():
         return
     try:
-        made = version.told(version.version(root))
-        deck_pages.write(root, site, lessons(root), new, made, seed)
+        made, all_ = version.told(version.version(root, pages=False)), lessons(root)
+        taught = {w.stem: course.as_chosen(all_[w.stem], w) for w in weeks if w.stem in all_}
+        deck_pages.write(root, site, taught, new, made, seed)
         printing.decks(new, old)
     except BookError as error:
         print(f"The course has no slides. {error}")

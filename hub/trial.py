@@ -134,7 +134,7 @@ def make_course(folder: Path) -> Path:
     return folder / "course"
 
 
-def without_site(new: Path, old: Path, hints: bool) -> bool:
+def without_site(new: Path, old: Path, changed: course.Changed) -> bool:
     """In the place of a site, which the trial does not show."""
     new.mkdir(parents=True)
     return True

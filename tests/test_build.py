@@ -24,6 +24,7 @@ import pytest
 
 from attn_notes.tasks import text
 from book import build
+from book.course import course
 from book.site import dependencies, execution, files, running
 from book.site.dependencies import BookError
 
@@ -586,10 +587,11 @@ def test_a_courses_site_is_told_no_address_and_made_once(instant, tmp_path, monk
 
     monkeypatch.setattr(build, "render", render)
     old, new = tmp_path / "old", tmp_path / "new"
-    assert build.course_site(instant, old, tmp_path / "none", True)
-    assert not build.course_site(instant, new, old, True)
+    hints = functools.partial(course.for_site, hints=True)
+    assert build.course_site(instant, old, tmp_path / "none", hints)
+    assert not build.course_site(instant, new, old, hints)
     (instant / "book/more.md").write_text("# More")
-    assert build.course_site(instant, new, old, True)
+    assert build.course_site(instant, new, old, hints)
     assert told == [{"SITE_URL": "", "SITE_REPOSITORY": ""}] * 2
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
+import yaml
 
 from book.course import course, grading, homework, sandbox
 from book.course.homework import Week
@@ -225,6 +226,34 @@ def test_solutions_get_all_points_and_stubs_none(week, seminar, tmp_path):
         assert came["share"] == 1.0 and 0.25 <= came["paid"] <= 1.0 and not came["unsure"], one.name
         assert idle["row"]["sheets"][0][one.name]["share"] == 0.0
     assert rows_of(there)["idle"]["points"] == "0"
+
+
+@runs
+@pytest.mark.slow
+def test_an_exercise_of_a_teachers_own_is_theirs_to_decide(tmp_path):
+    """With points for the others by their checks, and none for it until somebody has read it."""
+    folder = tmp_path / "seminar"
+    folder.mkdir()
+    own = {"title": "Your words", "points": 3, "minutes": 9, "question": "Why?", "solution": "1"}
+    told = {"seed": OWN, "weeks": ["attention"], "points": {1: {"softmax": 0}}, "own": {1: [own]}}
+    (folder / "course.yml").write_text(yaml.safe_dump(told), "utf-8")
+    course.make(ROOT, folder, {}, pretend_site)
+    week, files = grading.read_week(folder, 1), {}
+    given = {"disagree": 'answer = "cab", 1', "own-1": 'own_1 = "It keeps the future out."'}
+    for name, answers in (("Ada", given), ("Bob", {"own-1": week.exercises[-1].stub})):
+        sheet = homework.sheet(week, "0.2.0")
+        for cell in sheet.cells:
+            cell.source = answers.get(cell.id, cell.source)
+        files[f"{name}/x.ipynb"] = nbformat.writes(sheet).encode()
+    there, report = graded(folder, folder, week, files)
+    decide = report.split("To decide")[1].split("<h2>")[0]
+    assert "Ada, exercise 3" in decide and "It keeps the future out." in decide
+    assert "Bob" not in decide
+    rows = rows_of(there)
+    assert (rows["Ada"]["own-1"], rows["Bob"]["own-1"]) == ("", "0")
+    (there / grading.DECISIONS).write_text("student,exercise,points\nAda,own-1,2.5\n", "utf-8")
+    graded(folder, folder, week, files)
+    assert rows_of(there)["Ada"]["own-1"] == "2.5"
 
 
 @runs

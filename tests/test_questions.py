@@ -6,24 +6,31 @@ import math
 import re
 import xml.etree.ElementTree as ElementTree
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
-from itertools import combinations
+from itertools import combinations, permutations, product
 from pathlib import Path
 
+import pypdf
 import pytest
 import torch
 import yaml
 from moodle_xml_parser.parser import parse_string
+from playwright.sync_api import Browser
 
-from book.course import exams, questions
+from book import build
+from book.course import course, exams, questions
+from book.course.exams import Exam
 from book.course.questions import Question
-from book.site.dependencies import BookError, stems_with
+from book.editions import version
+from book.site.dependencies import BookError, full_stems, stems_with
 
+from . import chromium
 from .exercises import written
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "book" / "teaching"
+browser = chromium.browser
 STEMS = [*stems_with(ROOT, "questions.yml"), "needed"]
 QTI = {"q": "http://www.imsglobal.org/xsd/ims_qtiasiv1p2"}
 
@@ -45,11 +52,8 @@ def test_a_lesson_has_ten_questions_that_say_what_they_are_for(stem: str) -> Non
     assert len(found) == (5 if stem == "needed" else 10) == len({one.name for one in found})
     minutes = sum(one.minutes for one in found)
     assert minutes == 10 if stem == "needed" else 20 <= minutes <= 25
-    beside = r"(?:same|last|previous|other) (?:example|question|exercise)|\bas (?:before|above)"
     for one in found:
         assert one.ask and one.why and one.outcome and one.key
-        # All that varies is filled in.
-        assert not re.search(r"[{}]", one.ask) and not re.search(beside, one.ask, re.I), one.name
         if one.options:
             assert len(one.options) == 4 and sum(option.right for option in one.options) == 1
             assert len({option.told for option in one.options}) == 4  # a misconception each
@@ -238,7 +242,7 @@ def test_an_entry_that_is_not_whole_is_named(change, said: str, tmp_path: Path) 
     path = tmp_path / "deep_qkv" / "questions.yml"
     written(tmp_path, {"deep_qkv/questions.yml": yaml.safe_dump(entries)})
     if said:
-        with pytest.raises(BookError, match=f"question control: .*{said}"):
+        with pytest.raises(BookError, match=f"deep_qkv-control: .*{said}"):
             questions.read(path, 7)
     else:
         assert len(questions.read(path, 7)) == 10
@@ -247,34 +251,248 @@ def test_an_entry_that_is_not_whole_is_named(change, said: str, tmp_path: Path) 
 # Exams
 
 
+STEMS_OF = full_stems(ROOT)
+EXAMS = FOLDER / "exams.yml"
+
+
+@cache
+def exams_of(seed: int, stems: tuple[str, ...] = tuple(STEMS_OF)) -> list[Exam]:
+    return exams.read(EXAMS, seed, stems)
+
+
+def all_of(title: str, seed: int) -> list[Exam]:
+    return [exam for exam in exams_of(seed) if exam.title == title]
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_an_exam_is_an_hour_and_its_key_has_what_it_asks(seed: int) -> None:
-    found = exams.read(FOLDER, seed)
-    assert [exam.minutes for exam in found] == [60, 60]
-    names = [one.name for exam in found for one in exam.questions]
-    assert len({*names}) == len(names) and {name.split("-")[0] for name in names} == {*STEMS[:-1]}
+    found = exams_of(seed)
+    assert [exam.minutes for exam in found] == [60] * 2 * exams.VERSIONS
     counts = {"Five": 5, "Six": 6, "Seven": 7, "Eight": 8, "Nine": 9, "Ten": 10}
     for exam in found:
-        paper, key = exams.paper(exam), exams.key(exam)
+        paper, key = (html.unescape(of(exam)) for of in (exams.paper, exams.key))
         for one in exam.questions:
-            assert html.escape(one.ask) in paper and html.escape(one.why) in key
-            assert html.escape(one.why) not in paper
+            assert one.ask in paper and one.why in key and one.why not in paper
+            assert all(option.text in paper for option in one.options) and one.key in key
         for task in exam.tasks:
-            assert not re.search(r"[{}]", task.ask + task.key)
-            assert html.escape(exams.in_parts(task.ask)) in paper
-            assert html.escape(task.key) in key and html.escape(task.key) not in paper
-            assert len(re.findall(r"^\([a-e]\) ", exams.in_parts(task.ask), re.M)) >= 4
-            assert sum(points for points, _ in task.rubric) == task.minutes
+            said = (task.told, *(part.ask for part in task.parts))
+            assert not re.search(r"[{}]", "".join(said) + task.key)
+            assert all(each in paper for each in said)
+            assert task.key in key and task.key not in paper
+            assert [part.ask[:3] for part in task.parts] == [*("(a)", "(b)", "(c)", "(d)", "(e)")][
+                : len(task.parts)
+            ] and len(task.parts) >= 4
+            assert sum(part.points for part in task.parts) == task.minutes
             if task.title.endswith(" lines"):  # of code
-                lines = task.ask.partition("\n\n")[0].splitlines()
-                assert len(lines) == counts[task.title.split()[0]]
-    assert found == exams.read(FOLDER, seed) != exams.read(FOLDER, seed + 100)
+                assert len(task.told.splitlines()) == counts[task.title.split()[0]]
+    assert found == exams.read(EXAMS, seed, STEMS_OF) != exams_of(seed + 100)
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_numbers_of_an_exams_tasks_agree_with_another_way(seed: int) -> None:
-    one, other = exams.read(FOLDER, seed)
-    x = float(re.search(r"with x = (\d)", other.tasks[0].ask)[1])
+@pytest.mark.parametrize("title", ["Exam A", "Exam B"])
+def test_versions_ask_the_same_in_another_order_with_another_key(title: str, seed: int) -> None:
+    """So that what is read off a neighbour's paper is wrong."""
+    all_ = all_of(title, seed)
+    assert [exam.version for exam in all_] == [1, 2, 3]
+    for one, other in combinations(all_, 2):
+        assert {(q.name, q.minutes) for q in one.questions} == {
+            (q.name, q.minutes) for q in other.questions
+        }
+        assert {(t.title, t.minutes) for t in one.tasks} == {
+            (t.title, t.minutes) for t in other.tasks
+        }
+        there = {q.name: q for q in other.questions}
+        for q in one.questions:
+            if q.options:
+                right = [[o.right for o in each.options].index(True) for each in (q, there[q.name])]
+                assert right[0] != right[1], q.name
+            assert q.ask != there[q.name].ask, q.name
+    assert len({tuple(q.name for q in exam.questions) for exam in all_}) > 1
+
+
+def test_a_course_of_fewer_lessons_is_asked_of_these_only() -> None:
+    entries = yaml.safe_load(EXAMS.read_text("utf-8"))
+    asked = [one for entry in entries for one in (*entry["questions"], *entry["tasks"])]
+    assert {stem for one in asked for stem in one["of"]} == {*STEMS_OF}
+    of_two = {
+        one.get("id", one.get("title")) for one in asked if {*one["of"]} <= {"trm", "attention"}
+    }
+    found = exams_of(7, ("trm", "attention"))
+    assert {one.name for exam in found for one in exam.questions} | {
+        task.title for exam in found for task in exam.tasks
+    } == of_two
+    assert exams_of(7, ()) == []
+
+
+BOUND = re.compile(
+    r"\b(?:this|the|a) (?:lesson|page|slide|widget|evidence|chapter|book)\b"
+    r"|\b(?:figure|plot|panel|AEP)\b|\bas (?:before|above)\b|\bwe (?:saw|found|measured)\b"
+    r"|\b(?:same|last|previous|other) (?:example|question|exercise)\b"
+    r"|\bthe (?:source\b(?! code)|paper\b|published\b)|\bof ours\b",
+    re.I,
+)
+"""What leads out of a question, to something that is not beside it in a bank or on paper."""
+TIED = re.compile(
+    r"\b(?:all|both|none|neither|either) of (?:the above|these answers|the others)\b"
+    r"|\b(?:the )?(?:first|second|third|last|other) (?:option|answer)s?\b|\boptions? [A-D]\b"
+    r"|\banswers? [A-D]\b",
+    re.I,
+)
+"""What an option says of other options, so that it cannot stand at another place."""
+
+
+def test_every_question_stands_alone_and_shuffles() -> None:
+    """In banks, on slides and on paper it is met without its lesson, its options in any order."""
+    found = [one for stem in STEMS for one in of(stem)]
+    found += [one for exam in exams_of(7) for one in exam.questions]
+    for one in found:
+        options = [text for option in one.options for text in (option.text, option.told)]
+        for text in (one.ask, one.why, *options):
+            assert not BOUND.search(text) and not TIED.search(text), (one.name, text)
+            assert not re.search(r"[{}]", text), one.name
+    for task in (task for exam in exams_of(7) for task in exam.tasks):
+        for text in (task.told, task.key, *(part.ask for part in task.parts)):
+            own = text.replace("The paper made", "").replace("in the paper", "")  # of "A claim"
+            assert not BOUND.search(own), (task.title, text)
+
+
+def plain(text: str) -> str:
+    return re.sub(r"\W+", " ", re.sub(r"[\d.,−]+", "", text)).lower().strip()
+
+
+def test_no_question_of_an_exam_is_public(tmp_path: Path) -> None:
+    """None is in a bank, and so in no self-test, poll or quiz; none in pages, decks or wheels."""
+    banks = [one for stem in STEMS for one in of(stem)]
+    entries = yaml.safe_load(EXAMS.read_text("utf-8"))
+    told = [line for entry in entries for one in (*entry["questions"], *entry["tasks"])
+            for line in (re.sub(r"\{[^}]*\}", "", one["ask"]), one.get("right", ""))]  # fmt: skip
+    telling = {plain(line) for line in told if len(line) > 20}
+    public = {plain(text) for one in banks for text in (one.ask, *(o.text for o in one.options))}
+    assert len(telling) > 20 and not telling & public
+    names = {path.relative_to(ROOT).as_posix(): path for path in build.visible_files(ROOT)}
+    site = course.for_site({name: path.read_bytes() for name, path in names.items()}, True)
+    assert "book/teaching/exams.yml" in names and "book/teaching/exams.yml" not in site
+    shown = [name for name in site if name.endswith((".md", ".ipynb", ".html"))]
+    decks = [path.read_text("utf-8") for path in ROOT.glob("book/lessons/*/deck.yml")]
+    inside = []
+    for wheel in version.wheels(ROOT, tmp_path, "0.2.0"):
+        with zipfile.ZipFile(wheel) as archive:
+            assert not [name for name in archive.namelist() if name.endswith(".yml")]
+            inside += [archive.read(name).decode("utf-8", "replace") for name in archive.namelist()]
+    texts = [*(site[name].decode() for name in shown), *decks, *inside]
+    assert len(shown) > 10 and len(decks) > 3 and len(inside) > 100
+    for text in map(plain, texts):
+        assert not [line for line in telling if line in text]
+
+
+def disguises(colours: float) -> int:
+    row = [0, *range(int(colours))]  # whose mirror image is no other naming of it
+    names = permutations(range(int(colours)))
+    return len({tuple(name[c] for c in row)[::way] for name in names for way in (1, -1)})
+
+
+PAPER_WAYS: dict[str, tuple[str, Callable[..., float]]] = {
+    "factor": (
+        r"scores (\d), (\d) and (\d)",
+        lambda *s: (torch.tensor(s[:2]).softmax(0)[0] / torch.tensor(s).softmax(0)[0]).item(),
+    ),
+    "found-nothing": (
+        r"one in (\d+)(?s:.*)tries (\d+)",
+        lambda rare, tried: math.exp(tried * math.log1p(-1 / rare)),
+    ),
+    "twins": (
+        r"its (\d) colours",
+        disguises,
+    ),
+    "power": (
+        r"of 0.2 it is off by (\d+)(?s:.*)by (\d+)\.",
+        lambda large, small: math.log2(large / small),
+    ),
+    "given-first": (
+        r"has (\d+) letters(?s:.*)others (\d)(?s:.*)from (\d)\.",
+        lambda n, copies, m: (
+            sum([0.0] * int(copies) + [math.log(m)] * int(n - 1 - copies)) / (n - 1)
+        ),
+    ),
+    "enough-seeds": (
+        r"chance of (0\.\d+)",
+        lambda level: min(
+            n
+            for n in range(2, 9)
+            if 2 / sum(i.bit_count() == n for i in range(2 ** (2 * n))) < level
+        ),
+    ),
+    "sharp": (
+        r"is (\d) times(?s:.*?)(\d+) others",
+        lambda sharp, n: torch.tensor([sharp, *[0.0] * int(n)]).softmax(0)[0].item(),
+    ),
+    "no-twin": (
+        r"it, (\d) in number(?s:.*)1 in (\d)",
+        lambda twins, d: (
+            sum(all(i == 0 for i in draws) for draws in product(range(int(d)), repeat=int(twins)))
+            / d**twins
+        ),
+    ),
+    "settles": (
+        r"\+ (\d) y(?s:.*)\+ (\d) x",
+        lambda a, b: torch.linalg.eigvals(torch.tensor([[-1.0, a], [b, -1.0]])).real.max().item(),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PAPER_WAYS)
+def test_numbers_of_an_exam_agree_with_another_way_to_them(name: str) -> None:
+    said, way = PAPER_WAYS[name]
+    keys = set()
+    for exam in (exam for seed in range(5) for exam in exams_of(seed)):
+        for one in exam.questions:
+            if one.name == name:
+                numbers = map(float, re.search(said, one.ask).groups())
+                assert one.number == pytest.approx(way(*numbers), rel=1e-5, abs=1e-6), one.ask
+                keys.add(one.number)
+    assert len(keys) > 2
+
+
+def test_every_number_that_an_exam_asks_for_is_computed_another_way() -> None:
+    assert {q.name for exam in exams_of(7) for q in exam.questions if not q.options} == {
+        *PAPER_WAYS
+    }
+
+
+def right_of(name: str, seed: int) -> Iterator[tuple[str, str]]:
+    for one in (one for exam in exams_of(seed) for one in exam.questions):
+        if one.name == name:
+            yield one.ask, one.key
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_options_whose_truth_can_be_computed_are_those(seed: int) -> None:
+    for ask, key in right_of("levels", seed):
+        boards, right = (
+            [*map(int, re.findall(what, ask))]
+            for what in (r"(\d+) (?:boards|others)", r"% (\d+) are")
+        )
+        shares = [n / of for n, of in zip(right, boards, strict=True)]
+        assert shares == [0.6, 0.5] and key == "Calibrated at 50 %, too sure at 80 %."
+    for ask, key in right_of("same-texts", seed):
+        whole, best, model = map(float, re.findall(r"\d\.\d\d", ask))
+        assert best < model < whole and key.startswith("It is not quite the best")
+    for ask, key in right_of("lines", seed):  # a shift that copies there is none of the other kind
+        long, other = (int(re.search(r"(\d+) letters", text)[1]) for text in (ask, key))
+        line = [*range(other)]
+        assert ([*line, *line][other:][0] == line[0]) and long % other
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("version", range(3))
+def test_numbers_of_an_exams_tasks_agree_with_another_way(seed: int, version: int) -> None:
+    tasks = {
+        task.title: task
+        for title in ("Exam A", "Exam B")
+        for task in all_of(title, seed)[version].tasks
+    }
+    two = tasks["Where the gradient stops"]
+    x = float(re.search(r"with x = (\d)", two.told)[1])
     w = torch.tensor(0.5, requires_grad=True)
     z = w * x
     y = w * z
@@ -283,12 +501,18 @@ def test_numbers_of_an_exams_tasks_agree_with_another_way(seed: int) -> None:
     again = w * (first + w * (x + first + kept))
     (second,) = torch.autograd.grad(again, w)
     for value in (y, slope, again, second):
-        assert f"{value.item():g}" in other.tasks[0].key
-    share = float(re.search(r"(\d+) %", one.tasks[1].ask)[1]) / 100
+        assert f"{value.item():g}" in two.key
+    floor = tasks["A floor"]
+    share = float(re.search(r"(\d+) %", floor.told)[1]) / 100
     entropy = torch.distributions.Bernoulli(share).entropy().item()
-    assert f"{entropy:.4f}" in one.tasks[1].key and f"{entropy / 2:.4f}" in one.tasks[1].key
-    task = one.tasks[0]
-    asked = (re.search(rf"(\d+) {what}", task.ask) for what in ("seeds", "comparisons"))
+    assert f"{entropy:.4f}" in floor.key and f"{entropy / 2:.4f}" in floor.key
+    right = tasks["It says that it is right"]
+    boards, now, later = (
+        int(n) for n in re.findall(r"(\d+)(?: boards| are right| of the)", right.told)
+    )
+    assert now == 0.6 * boards and f"(b) {later - now}." in right.key
+    task = tasks["A claim"]
+    asked = (re.search(rf"(\d+) {what}", task.told) for what in ("seeds", "comparisons"))
     seeds, comparisons = (int(found[1]) for found in asked)
     orders = [*combinations(range(2 * seeds), seeds)]
     chance = sum(order in (orders[0], orders[-1]) for order in orders) / len(orders)
@@ -296,20 +520,43 @@ def test_numbers_of_an_exams_tasks_agree_with_another_way(seed: int) -> None:
     some = 1 - (1 - chance) ** comparisons
     assert parts[3].startswith(f"{chance:.3g}") and f"{some:.0%}" in parts[4]
     assert f"by {comparisons}, to {min(comparisons * chance, 1):.3g}." in parts[4]
-    assert re.findall(r"\d+", task.ask.partition("(d)")[2]) == [str(comparisons)]
+    assert re.findall(r"\d+", task.parts[3].ask) == [str(comparisons)]
 
 
-def test_an_exam_of_another_length_is_named(tmp_path: Path) -> None:
-    paths = map(path_of, STEMS)
-    written(tmp_path, {str(path.relative_to(ROOT)): path.read_bytes() for path in paths})
-    folder = tmp_path / FOLDER.relative_to(ROOT)
+def test_an_exam_that_is_none_is_named(tmp_path: Path) -> None:
     for change, said in (
         (lambda exam: exam["questions"].pop(), "takes"),
-        (lambda exam: exam["questions"].append("none"), "has no question none"),
+        (lambda exam: exam["questions"][0].pop("why"), "factor: it has"),
         (lambda exam: exam["tasks"][0]["rubric"].pop(), "does not add up"),
+        (lambda exam: exam["tasks"][0]["let"].pop("chance"), "“A claim” .*'chance' is not defined"),
+        (lambda exam: exam["tasks"][0].pop("key"), "“A claim” .*'key'"),
     ):
-        entries = yaml.safe_load((FOLDER / "exams.yml").read_text("utf-8"))
+        entries = yaml.safe_load(EXAMS.read_text("utf-8"))
         change(entries[0])
-        (folder / "exams.yml").write_text(yaml.safe_dump(entries, sort_keys=False), "utf-8")
+        (tmp_path / "exams.yml").write_text(yaml.safe_dump(entries, sort_keys=False), "utf-8")
         with pytest.raises(BookError, match=said):
-            exams.read(folder, 7)
+            exams.read(tmp_path / "exams.yml", 7, STEMS_OF)
+
+
+@pytest.mark.long
+@pytest.mark.slow
+@pytest.mark.parametrize("exam", exams_of(7), ids=lambda exam: exam.name)
+def test_an_exam_is_printed_on_a4_each_question_with_its_answers(
+    exam: Exam, browser: Browser, tmp_path: Path
+) -> None:
+    page = tmp_path / "exam.html"
+    page.write_text(exams.paper(exam), "utf-8")
+    shown = browser.new_page()
+    shown.goto(page.as_uri())
+    shown.pdf(path=tmp_path / "exam.pdf", prefer_css_page_size=True)
+    shown.close()
+    pages = pypdf.PdfReader(tmp_path / "exam.pdf").pages
+    assert [float(side) for side in pages[0].mediabox[2:]] == pytest.approx([595, 842], abs=1)
+    texts = [" ".join(one.extract_text().split()) for one in pages]
+    for one in exam.questions:
+        (there,) = (text for text in texts if " ".join(one.ask.split())[:50] in text)
+        assert all(option.text in there for option in one.options)
+    for task in exam.tasks:  # a page each, with what it tells
+        (there,) = (text for text in texts if f". {task.title} (" in text)
+        assert all(part.ask in there for part in task.parts)
+    assert all(f"version {exam.version} · page {n} of" in text for n, text in enumerate(texts, 1))

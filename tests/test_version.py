@@ -81,6 +81,21 @@ def test_what_is_not_committed_counts_if_it_goes_into_the_wheel(tree: Path) -> N
     assert version.version(tree) == clean
 
 
+def test_a_commit_of_pages_alone_is_no_other_version_of_the_packages(tree: Path) -> None:
+    first = commit(tree, "2026-11-24T12:00:00Z")
+    for day, name, packages in (
+        (25, "book/lessons/a/a.ipynb", first),
+        (26, "book/lessons/a/tests/test_a.py", first),
+        (27, "book/lessons/a/checks.py", None),
+    ):
+        (tree / name).parent.mkdir(parents=True, exist_ok=True)
+        (tree / name).write_text("1", "utf-8")
+        assert (version.version(tree, pages=False).count("d") == 1) == (packages is None)
+        now = commit(tree, f"2026-11-{day}T12:00:00Z")
+        assert version.version(tree).endswith(now[:7])
+        assert version.version(tree, pages=False).endswith((packages or now)[:7])
+
+
 def test_a_tree_without_git_is_known_by_what_is_in_it(tree: Path, monkeypatch: Patch) -> None:
     """Also where git is not installed, and in the repository of something else."""
     alone = version.version(tree)

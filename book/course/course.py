@@ -13,7 +13,7 @@ private/        not for students
                     for Moodle and Canvas and as a page for self-test
     teaching/       syllabus, readings, boards, announcements, grading, the project's rubric
     decks/          the slides of each week, as pages with live models and as PDF: decks.py
-    exams/          two, of sixty minutes, with their keys
+    exams/          two of sixty minutes, each in three versions, with their keys
 course.yml      what was chosen, the seed that draws hidden cases among it
 
 Nothing there needs the book any more; a week is graded with its own copy of the package, so that
@@ -22,20 +22,22 @@ added, what has changed is replaced and named, and a part of the folder in which
 changed or added a file is left whole, and named as well. `course.yml` is written once.
 """
 
+import copy
 import csv
+import functools
 import io
+import itertools
 import os
 import re
 import secrets
 import shutil
 import tempfile
 import zipfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta
-from html import escape
 from pathlib import Path, PurePath, PurePosixPath
 from typing import Any, NamedTuple
-from zoneinfo import available_timezones
+from zoneinfo import ZoneInfo, available_timezones
 
 import icalendar
 import nbformat
@@ -43,7 +45,7 @@ import yaml
 from nbformat import NotebookNode
 
 from book.course import exams, homework, papers, questions
-from book.course.course_page import page
+from book.course.course_page import render
 from book.course.homework import Week
 from book.course.questions import Question
 from book.editions import manifest
@@ -74,6 +76,12 @@ NEEDED = "before-the-course.html"
 PROJECT = "audit-a-claim"
 """A notebook for those who audit a claim of their own choice."""
 
+HOURS = re.compile(r"([01]\d|2[0-3]):[0-5]\d-([01]\d|2[0-3]):[0-5]\d")
+OWN = ("title", "points", "minutes", "question", "solution")
+
+Changed = Callable[[Mapping[str, bytes]], dict[str, bytes]]
+"""What makes a site's sources those of a course's."""
+
 TEACHING = "book/teaching/"
 """What of the book no student's site has, from the root."""
 
@@ -87,7 +95,16 @@ hints: {hints}  # whether students get them
 
 # The course, where you want another:
 # weeks: []          # lessons by the names of their files, in your order: [trm, deep_qkv]
+# holidays: []       # without a session, a day or from one to another, as
+#                    # [2027-02-16, [2027-03-22, 2027-04-02]]
 # dates: {{}}          # of sessions that are on another day: {{2: 2027-02-18}}
+# hours: ""          # of a session, as "14:15-15:45", in the zone below
+# room: ""           # where; rooms: {{2: Lab 3}} where a week's is another
+# points: {{}}         # of exercises, by week: {{1: {{softmax: 4, disagree: 0}}}}; 0 leaves one out
+# own: {{}}            # exercises of yours, which you read yourself, by week:
+#                    # {{1: [{{title: Your words, points: 3, minutes: 15, question: "Say …",
+#                    # solution: "…"}}]}}
+# exams: ""          # a file in this folder with exams of yours, as book/teaching/exams.yml is
 
 # For grading, where you want others than these:
 # attempts: best     # of several files of a student, best or last
@@ -110,7 +127,8 @@ students/   to hand out: put it on a web server or the learning platform, all of
             It has no solutions. Each week has a zip.
 private/    for you: each week's answers, the notes for its session, and ten concept questions: for
             Moodle (import XML), for Canvas (import QTI zip), and as a page with their answers,
-            which you may hand out if you do not ask them; two exams, with keys and rubrics;
+            which you may hand out if you do not ask them; two exams in three versions, to be
+            printed, with keys and rubrics;
             teaching/: syllabus, readings, boards, announcements, grading, a rubric for projects,
             and AGENTS.md, to put beside the notebooks if you like;
             slides in private/decks, a page a lesson, to be opened in a browser (S: your notes).
@@ -149,7 +167,14 @@ class Settings(NamedTuple):
     day: str = DAYS[0]
     hints: bool = True
     weeks: list[str] = []
+    holidays: list[date | list[date]] = []
     dates: Mapping[int, date] = {}
+    hours: str = ""
+    room: str = ""
+    rooms: Mapping[int, str] = {}
+    points: Mapping[int, Mapping[str, int]] = {}
+    own: Mapping[int, list[Mapping[str, Any]]] = {}
+    exams: str = ""
     attempts: str = "best"
     due: str = "23:59"
     zone: str = "UTC"
@@ -209,10 +234,30 @@ def checked(said: Mapping[str, Any], where: str) -> Settings:
         raise BookError(f"{where}hints is true or false, not {found.hints}.")
     if not isinstance(found.weeks, list) or len({*map(str, found.weeks)}) < len(found.weeks):
         raise BookError(f"{where}weeks are lessons, each once, as [trm, deep_qkv].")
-    if not all(isinstance(day, date) for day in values(found.dates)) or not all(
+    if not all(type(day) is date for day in values(found.dates)) or not all(
         isinstance(week, int) for week in found.dates
     ):
         raise BookError(f"{where}dates are as {{2: 2027-02-18}}: a week, and the session's day.")
+    ranges = [day if isinstance(day, list) else [day, day] for day in listed(found.holidays)]
+    if not all([*map(type, two)] == [date, date] and two[0] <= two[1] for two in ranges):
+        raise BookError(f"{where}holidays are as [2027-02-16, [2027-03-22, 2027-04-02]].")
+    if found.hours and not HOURS.fullmatch(str(found.hours)):
+        raise BookError(f'{where}hours are as "14:15-15:45", in quotes, not {found.hours}.')
+    if found.hours and found.zone == Settings(0).zone:
+        raise BookError(f"{where}hours want a zone, as Europe/Berlin, or Etc/UTC.")
+    if not all(isinstance(week, int) for week in keys(found.rooms)):
+        raise BookError(f"{where}rooms are as {{2: Lab 3}}: a week, and its room.")
+    if not all(
+        isinstance(each, dict) and all(type(worth) is int and worth >= 0 for worth in values(each))
+        for each in values(found.points)
+    ):
+        shape = "{1: {softmax: 4}}"
+        raise BookError(f"{where}points are as {shape}: a week, an exercise, a whole number.")
+    for one in [one for each in values(found.own) for one in listed(each)]:
+        if not isinstance(one, dict) or not {*OWN} <= {*one} <= {*OWN, "stub"} or not all(
+            isinstance(one[name], int) and one[name] > 0 for name in ("points", "minutes")
+        ):  # fmt: skip
+            raise BookError(f"{where}an exercise of your own has {', '.join(OWN)}, and no more.")
     if found.attempts not in ("best", "last"):
         raise BookError(f"{where}attempts is best or last, not {found.attempts}.")
     if found.zone not in available_timezones():
@@ -240,6 +285,16 @@ def values(said: object) -> list[Any]:
     return list(said.values()) if isinstance(said, dict) else [said]
 
 
+def keys(said: object) -> list[Any]:
+    """The keys of a mapping; of what is none, that as the one wrong key."""
+    return list(said) if isinstance(said, dict) else [said]
+
+
+def listed(said: object) -> list[Any]:
+    """A list; of what is none, that as its one wrong entry."""
+    return said if isinstance(said, list) else [said]
+
+
 # The course
 
 
@@ -247,8 +302,8 @@ def make(
     root: Path,
     folder: Path,
     chosen: Mapping[str, Any],
-    render: Callable[[Path, Path, bool], bool],
-    present: Callable[[Path, Path, Path, int], None] | None = None,
+    make_site: Callable[[Path, Path, Changed], bool],
+    present: Callable[[Path, Path, Path, int, list[Week]], None] | None = None,
 ) -> None:
     """Make a course, or bring one up to date; prints what that did.
 
@@ -256,10 +311,10 @@ def make(
         root: of the project.
         folder: the teacher's own.
         chosen: settings, by name; what is not chosen stays, or is as it is where nothing is said.
-        render: writes the site for students into a folder, unless the one that it is given is made
-            of the same; with hints or without. Says whether it did.
+        make_site: writes the site for students into a folder, of sources that it changes by what it
+            is given, unless the other folder is made of the same. Says whether it did.
         present: writes the slides, given the site, a folder for them, the one that they may have
-            been written to before, and the seed; none where nothing is given.
+            been written to before, the seed and the weeks; none where nothing is given.
 
     Raises:
         BookError: a setting is none, or `folder` is something else's. Nothing has been changed.
@@ -268,31 +323,24 @@ def make(
     if folder.exists() and not begun.exists() and any(folder.iterdir()):
         raise BookError(f"{folder} is not empty, and no course: name a folder of its own.")
     of = settings(folder, chosen)
-    stems = of.weeks or full_stems(root)
-    if unknown := [stem for stem in stems if stem not in lesson_stems(root)]:
-        known = ", ".join(lesson_stems(root))
-        raise BookError(
-            f"course.yml: weeks has {unknown[0]}, which is no lesson. There are {known}."
-        )
-    weeks = [homework.week(root, stem, i, of.seed) for i, stem in enumerate(stems, 1)]
+    weeks = weeks_of(root, of)
+    asked = exams_of(root, folder, weeks, of)
     with tempfile.TemporaryDirectory() as name:
-        new, made_of = Path(name), version(root)
-        packages = wheels(root, new)
+        new, made_of = Path(name), version(root, pages=False)
+        packages = wheels(root, new, made_of)
         for week in weeks:
             write_week(root, new, week, of, made_of, packages)
         papers.write(root / TEACHING, new / "private", weeks)
         write_project(root, new / "students", made_of, packages)
         for path in packages:
             path.unlink()
-        fresh = render(new / SITE, folder / SITE, of.hints)
+        changed = functools.partial(for_site, hints=of.hints, weeks=weeks)
+        fresh = make_site(new / SITE, folder / SITE, changed)
         if present:
             site = (new if fresh else folder) / SITE
-            present(site, new / DECKS, folder / DECKS, of.seed)
+            present(site, new / DECKS, folder / DECKS, of.seed, weeks)
         students = new / "students"
-        if {*stems} == {*full_stems(root)}:
-            write_exams(root, new, of)
-        else:
-            print("The exams ask about all lessons, so this course has none: the banks are there.")
+        write_exams(root, new, of, asked)
         (students / "index.html").write_text(index(weeks, of, made_of, students), "utf-8")
         if of.start:
             (students / "calendar.csv").write_bytes(as_table(weeks, of).encode())
@@ -304,8 +352,66 @@ def make(
         if not begun.exists():
             folder.mkdir(parents=True, exist_ok=True)
             files.write_whole(begun, in_words(of).encode())
+        for each in [path.with_suffix("") for path in students.glob("*.zip")]:
+            if manifest.worked(folder, each.relative_to(new).as_posix()):
+                zipped(folder / each.relative_to(new), into=Path(f"{each}.zip"))
         said = manifest.merge(new, folder, () if fresh else (SITE.as_posix(),))
         print(*said, sep="\n")
+
+
+def weeks_of(root: Path, of: Settings) -> list[Week]:
+    """The weeks of a course, with the exercises and the points that were chosen.
+
+    Raises:
+        BookError: what was chosen does not fit the book, or one thing not the other.
+    """
+    known, stems = lesson_stems(root), of.weeks or full_stems(root)
+    if unknown := [stem for stem in stems if stem not in known]:
+        raise BookError(
+            f"course.yml: weeks has {unknown[0]}, which is no lesson. There are {', '.join(known)}."
+        )
+    numbers = range(1, len(stems) + 1)
+    for name in ("dates", "rooms", "points", "own"):
+        if other := [week for week in getattr(of, name) if week not in numbers]:
+            raise BookError(f"course.yml: {name} has week {other[0]}; there are {len(stems)}.")
+    found = []
+    for number, stem in enumerate(stems, 1):
+        week = homework.week(root, stem, number, of.seed)
+        points, all_ = of.points.get(number, {}), {one.name: one for one in week.exercises}
+        if unknown := [name for name in points if name not in all_]:
+            said = f"week {number} has no exercise {unknown[0]}, but {', '.join(all_)}"
+            raise BookError(f"course.yml: points: {said}.")
+        kept = [one._replace(points=points.get(one.name, one.points)) for one in week.exercises]
+        kept = [one for one in kept if one.points]
+        kept += [homework.by_hand(i, **one) for i, one in enumerate(of.own.get(number, []), 1)]
+        if not kept:
+            raise BookError(f"course.yml: points: week {number} is left without an exercise.")
+        kept = [one._replace(number=i) for i, one in enumerate(kept, 1)]
+        found.append(week._replace(exercises=tuple(kept)))
+    if of.start:
+        sessions = [days(week, of)[0] for week in found]
+        for before, now in itertools.pairwise(sessions):
+            if now <= before:
+                said = f"{in_full(now)} is not after {in_full(before)}"
+                raise BookError(f"course.yml: dates: {said}, but the week's number is.")
+        for day in sessions:
+            if is_holiday(day, of):
+                raise BookError(f"course.yml: dates: {in_full(day)} is one of the holidays.")
+    return found
+
+
+def exams_of(root: Path, folder: Path, weeks: list[Week], of: Settings) -> list[exams.Exam]:
+    """The exams of a course: the teacher's own, or of the book's what its lessons answer.
+
+    Raises:
+        BookError: there is no such file, or it is not as it should be.
+    """
+    path = folder / of.exams if of.exams else root / TEACHING / "exams.yml"
+    if not path.is_file():
+        if of.exams:
+            raise BookError(f"course.yml: exams: there is no {path}.")
+        return []
+    return exams.read(path, of.seed, [week.stem for week in weeks])
 
 
 def in_words(of: Settings) -> str:
@@ -372,16 +478,17 @@ def write_questions(found: list[Question], week: Week, private: Path, made_of: s
     (private / "self-test.html").write_text(questions.self_test(found, title), "utf-8")
 
 
-def write_exams(root: Path, new: Path, of: Settings) -> None:
+def write_exams(root: Path, new: Path, of: Settings, asked: list[exams.Exam]) -> None:
     """The exams with their keys, and what students can try before the course."""
-    if not (root / TEACHING / "exams.yml").is_file():
-        return
     there = new / "private" / "exams"
-    there.mkdir(parents=True)
-    for exam in exams.read(root / TEACHING, of.seed):
-        name = exam.title.lower().replace(" ", "-")
-        (there / f"{name}.html").write_text(exams.paper(exam), "utf-8")
-        (there / f"{name}-key.html").write_text(exams.key(exam), "utf-8")
+    for exam in asked:
+        there.mkdir(parents=True, exist_ok=True)
+        (there / f"{exam.name}.html").write_text(exams.paper(exam), "utf-8")
+        (there / f"{exam.name}-key.html").write_text(exams.key(exam), "utf-8")
+        if exam.version == 1 and exam.minutes < exams.MINUTES:
+            print(f"{exam.title} asks of these lessons only: it takes {exam.minutes} minutes.")
+    if not (root / TEACHING / "needed.yml").is_file():
+        return
     needed = questions.read(root / TEACHING / "needed.yml", of.seed)
     text = questions.self_test(needed, "Before the course")
     (new / "students" / NEEDED).write_text(text, "utf-8")
@@ -409,7 +516,7 @@ def relinked(notebook: NotebookNode, here: Path, names: Mapping[Path, str]) -> N
 
 def read_me(week: Week, of: Settings, made_of: str) -> str:
     """What stands in a week's folder."""
-    due = f" It is due on {in_full(days(week, of)[1])}." if of.start else ""
+    due = f" It is due on {in_full(days(week, of)[1])}, {at_the_hour(of)}." if of.start else ""
     return f"""\
 Week {week.number}: {week.title}
 
@@ -442,12 +549,13 @@ first cell to its last; where it wants a package that is not there, a person loo
 """
 
 
-def zipped(folder: Path, inside: bool = False) -> None:
+def zipped(folder: Path, inside: bool = False, into: Path | None = None) -> None:
     """A zip of a folder beside it, the same as long as the folder is; or of what is inside only."""
     start = folder if inside else folder.parent
-    with zipfile.ZipFile(f"{folder}.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(into or f"{folder}.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         for path in sorted(folder.rglob("*")):
-            if path.is_file():
+            hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
+            if path.is_file() and not hidden and path.name not in manifest.LITTER:
                 entry = zipfile.ZipInfo(path.relative_to(start).as_posix())
                 entry.compress_type, entry.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
                 archive.writestr(entry, path.read_bytes())
@@ -456,13 +564,15 @@ def zipped(folder: Path, inside: bool = False) -> None:
 # The site
 
 
-def for_site(sources: Mapping[str, bytes], hints: bool) -> dict[str, bytes]:
+def for_site(
+    sources: Mapping[str, bytes], hints: bool, weeks: Sequence[Week] = ()
+) -> dict[str, bytes]:
     """The sources of a site for students, by path from the root.
 
     Without the notes for teachers and what leads to them, without solutions, and without hints
-    where the teacher wants none.
+    where the teacher wants none; exercises with the points of the course's weeks.
     """
-    found = {}
+    found, of_stem = {}, {week.stem: week for week in weeks}
     for name, content in sources.items():
         path = PurePosixPath(name)
         if not is_no_note(path):
@@ -471,6 +581,8 @@ def for_site(sources: Mapping[str, bytes], hints: bool) -> dict[str, bytes]:
             content = without_teaching(content)
         elif path.suffix == ".ipynb":
             notebook = for_students(with_uses(nbformat.reads(content.decode(), as_version=4)))
+            if week := of_stem.get(path.parent.name):
+                notebook = as_chosen(notebook, week)
             if not hints:
                 notebook.cells = [c for c in notebook.cells if not exercise(c, "hint")]
             for cell in notebook.cells:
@@ -481,6 +593,22 @@ def for_site(sources: Mapping[str, bytes], hints: bool) -> dict[str, bytes]:
             content = without_sections(content.decode(), "](teaching/").encode()
         found[name] = content
     return found
+
+
+def as_chosen(notebook: NotebookNode, week: Week) -> NotebookNode:
+    """A page of a lesson with the exercises of a course, and the points that it gives."""
+    notebook = copy.deepcopy(notebook)
+    points = {one.name: one.points for one in week.exercises}
+    told = [cell.metadata["exercise"] for cell in notebook.cells if "exercise" in cell.metadata]
+    out = {f"exercise-{one['name']}" for one in told} - {f"exercise-{name}" for name in points}
+    out |= {f"{name}-{part}" for name in out for part in ("hint", "answer", "check", "solution")}
+    notebook.cells = [cell for cell in notebook.cells if cell.id not in out]
+    for cell in notebook.cells:
+        if one := cell.metadata.get("exercise"):
+            one["points"] = points[one["name"]]
+            worth = f"({one['points']} points, "
+            cell.source = re.sub(r"\(\d+ points, ", worth, cell.source, count=1)
+    return notebook
 
 
 def with_uses(notebook: NotebookNode) -> NotebookNode:
@@ -543,8 +671,38 @@ def days(week: Week, of: Settings) -> tuple[date, date]:
     """
     assert of.start
     first = of.start + timedelta((DAYS.index(of.day) - of.start.weekday()) % 7)
-    session = of.dates.get(week.number, first + timedelta(weeks=week.number - 1))
-    return session, session + timedelta(weeks=1)
+    free = (day for day in weekly(first) if not is_holiday(day, of))
+    usual = next(itertools.islice(free, week.number - 1, None))
+    session = of.dates.get(week.number, usual)
+    later = weekly(session + timedelta(weeks=1))
+    return session, next(day for day in later if not is_holiday(day, of))
+
+
+def weekly(first: date) -> Iterator[date]:
+    """This day, and that of each week after it."""
+    return (first + timedelta(weeks=i) for i in itertools.count())
+
+
+def is_holiday(day: date, of: Settings) -> bool:
+    """Whether there is no session on a day."""
+    ranges = (each if isinstance(each, list) else [each, each] for each in of.holidays)
+    return any(first <= day <= last for first, last in ranges)
+
+
+def place(week: Week, of: Settings) -> str:
+    """At what hours and where a week's session is, to be said after its day.
+
+    >>> one = Week(2, "", "", "", ())
+    >>> place(one, Settings(7, hours="14:15-15:45", room="Hall", rooms={2: "Lab 3"}))
+    ', 14:15 to 15:45, Lab 3'
+    """
+    said = (of.hours.replace("-", " to "), str(of.rooms.get(week.number, of.room)))
+    return "".join(f", {each}" for each in said if each)
+
+
+def at_the_hour(of: Settings) -> str:
+    """Until when homework counts on its day."""
+    return f"{of.due} ({of.zone})"
 
 
 def in_full(day: date) -> str:
@@ -560,16 +718,20 @@ def as_table(weeks: list[Week], of: Settings) -> str:
     """The days as a table that spreadsheets open."""
     out = io.StringIO()
     table = csv.writer(out, lineterminator="\n")
-    table.writerow(("week", "title", "session", "homework due", "points", "minutes"))
+    head = ("week", "title", "session", "homework due", "points", "minutes", "hours", "room")
+    table.writerow(head)
     for week in weeks:
         session, due = days(week, of)
         row = (week.title, session.isoformat(), due.isoformat(), week.points, week.minutes)
-        table.writerow((week.number, *row))
+        table.writerow((week.number, *row, of.hours, of.rooms.get(week.number, of.room)))
     return out.getvalue()
 
 
 def as_calendar(weeks: list[Week], of: Settings, made_of: str) -> bytes:
-    """The days as a calendar: of each week the session, and when its homework is due."""
+    """The days as a calendar: of each week the session, and when its homework is due.
+
+    A session has its hours by the clock of the course's zone, also where the clock is changed.
+    """
     found = icalendar.Calendar()
     found.add("prodid", f"-//Attention Notes//{made_of}//EN")
     found.add("version", "2.0")
@@ -579,9 +741,19 @@ def as_calendar(weeks: list[Week], of: Settings, made_of: str) -> bytes:
             event = icalendar.Event()
             event.add("uid", f"{week.name}-{'due' if day == due else 'session'}@attention-notes")
             event.add("dtstamp", datetime.combine(session, time(), UTC))
-            event.add("dtstart", day)
             event.add("summary", what)
+            if day == session and of.hours:
+                begins, ends = map(time.fromisoformat, of.hours.split("-"))
+                event.add("dtstart", datetime.combine(day, begins, ZoneInfo(of.zone)))
+                event.add("dtend", datetime.combine(day, ends, ZoneInfo(of.zone)))
+            else:
+                event.add("dtstart", day)
+            if day == session and (room := of.rooms.get(week.number, of.room)):
+                event.add("location", str(room))
             found.add_component(event)
+    if weeks:  # of these years, and not of all
+        first, last = days(weeks[0], of)[0], days(weeks[-1], of)[1]
+        found.add_missing_timezones(first, last + timedelta(weeks=52))
     return found.to_ical()
 
 
@@ -605,45 +777,17 @@ def day_of(made_of: str) -> date:
 
 def index(weeks: list[Week], of: Settings, made_of: str, students: Path) -> str:
     """Where students start: the weeks, with what is to be read, done and handed in."""
-    body = "\n".join(index_body(weeks, of, made_of, students))
-    return page("Attention Notes: the course", body)
 
+    def told_of(week: Week) -> tuple[Week, str, str, str, str]:
+        lesson = lesson_page(week.stem).with_suffix(".html").as_posix()
+        session, due = map(in_full, days(week, of)) if of.start else ("", "")
+        return week, lesson, session, place(week, of), f"{due}, {at_the_hour(of)}"
 
-def index_body(weeks: list[Week], of: Settings, made_of: str, students: Path) -> Iterator[str]:
-    """Its elements, in their order."""
-    calendar = ' The days are in <a href="calendar.ics">a calendar</a>.' if of.start else ""
-    yield "<h1>Attention Notes: the course</h1>"
-    yield (
-        "<p>A week is a lesson to read, with a model to play with in the page, and a notebook of "
-        f'exercises to hand in. All lessons: <a href="site/index.html">the book</a>.{calendar}</p>'
+    return render(
+        "index.html",
+        weeks=map(told_of, weeks),
+        of=of,
+        needed=NEEDED if (students / NEEDED).is_file() else "",
+        project=(students / "project").is_dir(),
+        told=told(made_of),
     )
-    if (students / NEEDED).is_file():
-        yield f'<p>What you need for it, in ten minutes: <a href="{NEEDED}">a self-test</a>.</p>'
-    for week in weeks:
-        yield f"<h2>Week {week.number}. {escape(week.title)}</h2>"
-        yield f"<p>{escape(week.question)}</p>"
-        if of.start:
-            session, due = days(week, of)
-            yield f"<p>{in_full(session)}. Homework due on {in_full(due)}.</p>"
-        page = lesson_page(week.stem).with_suffix(".html").as_posix()
-        yield (
-            f'<p><a href="site/{page}">Read the lesson</a> · '
-            f'<a href="{week.name}.zip" download>Download the notebooks</a></p>'
-        )
-        yield '<table><thead><tr><th class="number"></th><th>exercise</th>'
-        yield '<th class="number">points</th><th class="number">minutes</th></tr></thead><tbody>'
-        for one in week.exercises:
-            numbers = [f'<td class="number">{n}</td>' for n in (one.points, one.minutes)]
-            yield (
-                f'<tr><td class="number">{one.number}</td><td>{escape(one.title)}</td>'
-                f"{''.join(numbers)}</tr>"
-            )
-        yield f'<tr><td></td><td>in all</td><td class="number">{week.points}</td>'
-        yield f'<td class="number">{week.minutes}</td></tr></tbody></table>'
-    if (students / "project").is_dir():
-        yield "<h2>The project: audit a claim</h2>"
-        yield (
-            "<p>A paper says that a new part helps. Does it? Floor, control, rate, seeds, verdict. "
-            '<a href="project.zip" download>Download the notebook</a></p>'
-        )
-    yield f"<footer>{escape(told(made_of))}</footer>"

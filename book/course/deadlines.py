@@ -48,7 +48,9 @@ def late(student: Student, week: Week, of: Settings, line: dict[str, Any]) -> La
     began = 0
     if until and said:
         came = datetime.fromisoformat(said)
-        came = came if came.tzinfo else came.replace(tzinfo=ZoneInfo(of.zone))
+        zone = ZoneInfo(of.zone)  # by whose clock days are counted: one may have 23 hours, or 25
+        came = came.astimezone(zone) if came.tzinfo else came.replace(tzinfo=zone)
+        until = until.astimezone(zone)
         began = math.ceil((came - until) / timedelta(days=1))
     elif line["late"] and not any(week.number in each for each in of.extensions.values()):
         began = 1

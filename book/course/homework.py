@@ -143,6 +143,15 @@ def week(root: Path, stem: str, number: int, seed: int | None = None) -> Week:
     return Week(number, stem, shown, first.metadata.get("question", ""), tuple(exercises))
 
 
+def by_hand(number: int, stub: str = "", **told: Any) -> Exercise:
+    """An exercise of a teacher's own: without a check, so a person reads what is answered."""
+    name = f"own_{number}"
+    stub = stub or f"{name} = ...  # your answer, code or a text in quotes"
+    return Exercise(
+        name.replace("_", "-"), 0, outcome="", hint="", stub=stub, check="", setup="", **told
+    )
+
+
 def needed(setup: str, exercises: Sequence[Exercise]) -> str:
     r"""Of a lesson's setup what its exercises need: no widgets, no records.
 
@@ -222,7 +231,7 @@ def sheet(week: Week, version: str, *, hints: bool = True, solved: bool = False)
     """A week's exercises as a notebook: for students or, solved, for those who teach."""
     cells, ready = [text(overview(week), "overview")], ""
     for one in week.exercises:
-        if one.setup != ready:
+        if one.setup and one.setup != ready:
             cells.append(code(one.setup, f"{one.name}-setup"))
             cells[-1].metadata |= {"jupyter": {"source_hidden": True}, "cellView": "form"}
             ready = one.setup
@@ -231,7 +240,8 @@ def sheet(week: Week, version: str, *, hints: bool = True, solved: bool = False)
             cells.append(text(one.hint, f"{one.name}-hint"))
         cells.append(code(one.solution if solved else one.stub, one.name))
         cells[-1].metadata["nbgrader"] |= {"solution": True, "locked": False}
-        cells.append(code(one.check, f"{one.name}-check"))
+        if one.check:
+            cells.append(code(one.check, f"{one.name}-check"))
     found = nbformat.v4.new_notebook(cells=cells)
     found.metadata["kernelspec"] = {
         "name": "python3",
@@ -246,11 +256,14 @@ def overview(week: Week) -> str:
     """What stands on top of a sheet."""
     rows = [f"| {e.number} | {e.title} | {e.points} | {e.minutes} |" for e in week.exercises]
     table = "\n".join(["| | exercise | points | minutes |", "|---:|---|---:|---:|", *rows])
+    read = [str(one.number) for one in week.exercises if not one.check]
+    by_person = f" What has no such cell, as {read[0]}, a person reads." if read else ""
     return (
         f"# Week {week.number}: {week.title}\n\n"
         "Homework. Write each answer into its cell and run the cell below it, which says whether "
-        "it is right and, if not, by which symptom. Hand in this notebook, under whatever name; "
-        "or, where you have answered on the site, the file that *Save* gives under an exercise."
+        f"it is right and, if not, by which symptom.{by_person} Hand in this notebook, under "
+        "whatever name; or, where you have answered on the site, the file that *Save* gives under "
+        "an exercise."
         "\n\n"
         f"{table}\n\n{week.points} points and about {week.minutes} minutes in all."
     )

@@ -81,12 +81,14 @@ class Judge:
     """Runs a notebook, and judges each answer where it is checked, as its student saw it."""
 
     def __init__(self, week: Week, package: Path, seed: int, box: Box) -> None:
-        self.week, self.package, self.seed, self.box = week, package, seed, box
+        checked = tuple(one for one in week.exercises if one.check)
+        self.week, self.package = week._replace(exercises=checked), package
+        self.seed, self.box = seed, box
         self.checks = importlib.import_module(f"book.lessons.{week.stem}.checks")
-        self.named = {reading.name_of_check(one): one for one in week.exercises}
+        self.named = {reading.name_of_check(one): one for one in checked}
         self.came: dict[str, Came] = {}
         self.notes: list[str] = []
-        self.odd: dict[str, dict[str, None]] = {one.name: {} for one in week.exercises}
+        self.odd: dict[str, dict[str, None]] = {one.name: {} for one in checked}
         """Exercise → what a teacher may want to look at."""
         self.tries = dict.fromkeys(self.odd, 0)
         self.ended: set[str] = set()
@@ -367,6 +369,12 @@ def of_answer(one: Exercise, judge: Judge, made: str, begun: bool, sheet: Sheet)
     if not begun and came.share == 0:
         came = Came(0.0, "there is no answer yet.")
     says = sheet.says.get(one.name)
+    if not one.check:
+        said = printable(" ".join(made.split()))[:SYMPTOM]
+        return came._asdict() | {
+            **dict.fromkeys(("differs", "mark"), ""), "held": [], "look": [], "published": False,
+            "unsure": f"it is for you to read: {said}" if begun else "",
+        }  # fmt: skip
     odd, unsure, differs = [*judge.odd[one.name]], "", ""
     if came.share > 0 and not one.open:
         odd = list(dict.fromkeys([*filter(None, [held(one, made)]), *odd]))

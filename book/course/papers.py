@@ -55,20 +55,23 @@ def write(teaching: Path, private: Path, weeks: Sequence[Week]) -> None:
         else:
             there = private / "teaching" / f"{path.stem}.html"
         there.parent.mkdir(parents=True, exist_ok=True)
-        there.write_text(rendered(path, titles, names), "utf-8")
+        there.write_text(rendered(path, titles, names, weeks), "utf-8")
     if (teaching / AGENTS).is_file():
         shutil.copy(teaching / AGENTS, private / "teaching")
 
 
-def rendered(path: Path, titles: Mapping[str, str], names: Mapping[str, str]) -> str:
+def rendered(
+    path: Path, titles: Mapping[str, str], names: Mapping[str, str], weeks: Sequence[Week]
+) -> str:
     """A page for teachers as HTML that needs nothing beside the course's folder.
 
     Args:
         path: of the page.
         titles: of the lessons, by their stems.
         names: what a week's folder is called, by the stem of its lesson.
+        weeks: of the course.
     """
-    text = path.read_text("utf-8")
+    text = of_weeks(path.read_text("utf-8"), weeks)
     text = INCLUDED.sub(lambda found: fenced(path.with_name(found[1]).read_text("utf-8")), text)
     book = next(above for above in path.parents if (above / "references.bib").is_file())
     here = path.relative_to(book)
@@ -77,6 +80,44 @@ def rendered(path: Path, titles: Mapping[str, str], names: Mapping[str, str]) ->
     top = re.match(r"# (?:Teaching: )?(.+)", text)
     made = MarkdownIt("js-default").use(deflist_plugin).render(text)
     return page(top[1] if top else path.stem, made)
+
+
+def of_weeks(text: str, weeks: Sequence[Week]) -> str:
+    r"""A syllabus as a course of these weeks has it: what speaks of a week follows its lesson.
+
+    Its first table says which lesson is which week's in the book. Rows, announcements and lines
+    that begin with a week's number are those of the course's weeks, in their order, and no others.
+
+    >>> row = "| {} | [](../lessons/{}/{}.ipynb) |\n"
+    >>> text = row.format(1, "cats", "cats") + row.format(2, "dogs", "dogs") + "\nWeek 1 purrs.\n"
+    >>> print(of_weeks(text, [Week(1, "dogs", "", "", ())]).strip())
+    | 1 | [](../lessons/dogs/dogs.ipynb) |
+    """
+    there = re.findall(r"^\| (\d+) \| \[\]\(\.\./lessons/(\w+)/", text, re.MULTILINE)
+    if not there or [stem for _, stem in there] == [week.stem for week in weeks]:
+        return text
+    numbers = {week.stem: week.number for week in weeks}
+    now = {old: numbers.get(stem) for old, stem in there}
+    text = re.sub(r"^Six weeks, one", f"{len(weeks)} weeks, one", text, flags=re.MULTILINE)
+    text = re.sub(r"^All six weeks .*\n", "", text, flags=re.MULTILINE)
+    found: list[str] = []
+    for block in re.split(r"(\n\n)", text):
+        lines, rows = [], []
+        for line in block.splitlines():
+            row = re.match(r"\| (\d+) (?=\|)", line)
+            said = re.match(r"((?:Before |After )?[Ww]eek )(\d+)\b", line)
+            new = now.get((row and row[1]) or (said and said[2]) or "")
+            if row and new:
+                rows.append((new, f"| {new} {line[row.end() :]}"))
+            elif said and new:
+                lines.append(f"{said[1]}{new}{line[said.end() :]}")
+            elif said and block.splitlines()[1:2] and block.splitlines()[1].startswith(":"):
+                break  # an announcement of a week that is not
+            elif not row and not said:
+                lines.append(line)
+        lines += [line for _, line in sorted(rows, key=lambda each: each[0])]
+        found.append("\n".join(lines) if block.strip() else block)
+    return re.sub(r"\n{3,}", "\n\n", "".join(found))
 
 
 def fenced(text: str) -> str:
@@ -116,6 +157,8 @@ def relinked(
     path = PurePosixPath(os.path.normpath((here.parent / place).as_posix()))
     shown = shown or titles.get(path.stem, path.stem)
     if path.name == "teaching.md":
+        if path.parent.name not in names:
+            return shown
         there = f"../{names[path.parent.name]}/notes.html"
     elif path.parts[0] != "teaching":
         there = f"{SITE}/{path.with_suffix('.html')}"

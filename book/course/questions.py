@@ -13,7 +13,7 @@ import math
 import random
 import re
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -23,7 +23,7 @@ from book.site.dependencies import BookError, from_yaml
 
 NEEDED = {"id", "outcome", "minutes", "ask", "why"}
 KINDS = ({"right", "wrong"}, {"number", "within"})
-OPTIONAL = {"draw", "from"}
+OPTIONAL = {"draw", "let", "from"}
 
 
 class Option(NamedTuple):
@@ -78,8 +78,6 @@ def read(path: Path, seed: int) -> list[Question]:
     found = []
     for entry in from_yaml(path.read_text("utf-8")):
         name = f"{of}-{entry.get('id', '?')}"
-        if problem := amiss(entry):
-            raise BookError(f"{path.name}, question {entry.get('id', '?')}: {problem}.")
         found.append(asked(entry, name, random.Random(f"{seed} {name}")))
     return found
 
@@ -99,22 +97,40 @@ def amiss(entry: dict[str, Any]) -> str:
 
 
 def asked(entry: dict[str, Any], name: str, draw: random.Random) -> Question:
-    """An entry with what varies drawn, its number computed, its options in an order."""
-    drawn = {each: draw.choice(values) for each, values in entry.get("draw", {}).items()}
+    """An entry with what varies drawn, its number computed, its options in an order.
+
+    Raises:
+        BookError: the entry is not as it should be.
+    """
+    if problem := amiss(entry):
+        raise BookError(f"Question {name}: {problem}.")
+    names = drawn(entry, draw)
+
+    def filled(text: str) -> str:
+        return printed(text.format(**names) if names else text)
+
     right = [Option(entry["right"], entry["why"], True)] if "right" in entry else []
     wrong = [Option(each["option"], each["because"], False) for each in entry.get("wrong", [])]
-    options = [Option(printed(o.text), printed(o.told), o.right) for o in (*right, *wrong)]
+    options = [Option(filled(o.text), filled(o.told), o.right) for o in (*right, *wrong)]
     draw.shuffle(options)
     return Question(
         name,
         entry["outcome"],
         entry["minutes"],
-        printed(entry["ask"].format(**drawn) if drawn else entry["ask"]),
-        printed(entry["why"]),
+        filled(entry["ask"]),
+        filled(entry["why"]),
         tuple(options),
-        computed(entry, drawn),
+        computed(entry, names),
         float(entry.get("within", 0)),
     )
+
+
+def drawn(entry: Mapping[str, Any], draw: random.Random) -> dict[str, Any]:
+    """What varies in an entry, drawn, and what is computed from it under `let`."""
+    names = {each: draw.choice(values) for each, values in entry.get("draw", {}).items()}
+    for name, expression in entry.get("let", {}).items():
+        names[name] = eval(expression, {"math": math, **names})
+    return names
 
 
 def printed(text: str) -> str:
@@ -122,12 +138,12 @@ def printed(text: str) -> str:
     return text.replace("'", "’")
 
 
-def computed(entry: dict[str, Any], drawn: dict[str, Any]) -> float:
+def computed(entry: Mapping[str, Any], names: Mapping[str, Any]) -> float:
     """The answer that is a number, with the names of the module `from`; nan if there is none."""
     if "number" not in entry:
         return math.nan
     module = importlib.import_module(entry["from"]) if "from" in entry else ModuleType("none")
-    return float(eval(str(entry["number"]), {"math": math, **vars(module), **drawn}))
+    return float(eval(str(entry["number"]), {"math": math, **vars(module), **names}))
 
 
 # Moodle

@@ -6,6 +6,9 @@ if nobody has begun there (`refuse`, `replace`), or part by part, where nobody h
 """
 
 import hashlib
+import html
+import json
+import re
 import shutil
 from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
@@ -15,6 +18,12 @@ from book.site.dependencies import BookError
 
 NAME = "SHA256SUMS"
 LITTER = {".DS_Store", "Thumbs.db", "desktop.ini"}  # of a system in which the folder was opened
+DEEPER = ("private/decks",)
+"""Folders on the second level in which each entry stands for itself: a remark in one deck freezes
+no other."""
+SHOWN = {".html", ".ipynb", ".txt"}
+LONGEST = 120
+"""Characters of a mended line that are told."""
 NAMED = 5
 """So many paths are named to whoever has begun; the others are counted."""
 
@@ -98,13 +107,14 @@ def replace(new: Path, folder: Path) -> None:
 def parts(entries: Iterable[str]) -> dict[str, set[str]]:
     """The parts of a folder that stay together, what is on its second level, with their entries.
 
-    >>> sorted(parts(["0  a/b/c", "0  a/b/d/e", "0  a/f", "0  g"]))
-    ['a/b', 'a/f', 'g']
+    >>> sorted(parts(["0  a/b/c", "0  a/b/d/e", "0  a/f", "0  g", "0  private/decks/trm.html"]))
+    ['a/b', 'a/f', 'g', 'private/decks/trm.html']
     """
     found: dict[str, set[str]] = {}
     for entry in entries:
         name = entry.partition("  ")[2]
-        found.setdefault("/".join(name.split("/")[:2]), set()).add(entry)
+        deep = 3 if name.startswith(tuple(f"{each}/" for each in DEEPER)) else 2
+        found.setdefault("/".join(name.split("/")[:deep]), set()).add(entry)
     return found
 
 
@@ -138,12 +148,13 @@ def merge(new: Path, folder: Path, same: Iterable[str] = ()) -> list[str]:
         # Both, until it is done: what is cut short is not taken for a person's.
         known |= wanted
         write(folder, known)
+        mended = [*sentences(there, new / part)] if stands else []
         files.remove(there)
         there.parent.mkdir(parents=True, exist_ok=True)
         shutil.move(new / part, there)
         known = known - before | wanted
         what = f"changed  {part}: {differing(stands, wanted)}" if stands else f"new      {part}"
-        said.append(what)
+        said += [what, *mended]
     write(folder, known)
     gone = {*theirs} - {*ours} - {*same}
     said += [f"left     {part}: no longer made" for part in sorted(gone)]
@@ -157,6 +168,38 @@ def standing(folder: Path, part: str) -> set[str]:
     return {
         line(path, path.relative_to(folder).as_posix()) for path in paths if path.name not in LITTER
     }
+
+
+def worked(folder: Path, part: str) -> bool:
+    """Whether somebody has changed or added a file in a part that is there."""
+    stands = standing(folder, part)
+    return bool(stands) and not stands <= parts(written(folder)).get(part, set())
+
+
+def sentences(before: Path, now: Path) -> Iterator[str]:
+    """What a part says that it did not say before: the first such line, and how many there are."""
+    paths = [now] if now.is_file() else sorted(now.rglob("*"))
+    pairs = [(before / path.relative_to(now), path) for path in paths if path.suffix in SHOWN]
+    found: dict[str, None] = {}
+    for old, path in pairs:
+        if old.is_file() and old.read_bytes() != path.read_bytes():
+            known = {*shown(old)}
+            found |= dict.fromkeys(line for line in shown(path) if line not in known)
+    if found:
+        first, more = next(iter(found)), len(found) - 1
+        first = f"{first[:LONGEST]} …" if len(first) > LONGEST else first
+        yield f"         “{first}”{f' and {more} lines more' if more else ''}"
+
+
+def shown(path: Path) -> list[str]:
+    """The lines of a notebook, of a page or of a text, as somebody reads them."""
+    text = path.read_text("utf-8")
+    if path.suffix == ".ipynb":
+        cells = json.loads(text)["cells"]
+        text = "\n".join("".join(cell["source"]) for cell in cells)
+    elif path.suffix == ".html":
+        text = html.unescape(re.sub(r"<(script|style)\b.*?</\1>|<[^>]+>", "", text, flags=re.S))
+    return [line.strip() for line in text.splitlines() if line.strip()]
 
 
 def differing(before: set[str], wanted: set[str]) -> str:

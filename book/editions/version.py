@@ -54,21 +54,24 @@ ASIDE = {".ipynb", ".md", ".pyc", ".yml"}
 """Of these no kind does."""
 
 
-def version(root: Path) -> str:
-    """The version of the package in a tree, as it stands."""
+def version(root: Path, pages: bool = True) -> str:
+    """The version of the package in a tree, as it stands.
+
+    Args:
+        root: of the project.
+        pages: whether a commit counts in which nothing but pages has changed, and no package.
+    """
+    inside = [*PARTS["attn_notes"], *PARTS["book"], *(f":(exclude)*{kind}" for kind in ASIDE)]
+    inside.append(":(exclude,glob)**/tests/**")
     release = LINE.findall((root / "attn_notes" / "__init__.py").read_bytes())[0].decode()
     if git(root, "rev-parse", "--show-prefix") != "":  # a zip unpacked in another repository
         return f"{release}+{digest(root)}"
-    said = git(root, "log", "-1", "--format=%H %ct")
+    said = git(root, "log", "-1", "--format=%H %ct", "--", *([] if pages else inside))
     if not said:
         return f"{release}+{digest(root)}"
     commit, seconds = said.split()
     day = datetime.fromtimestamp(int(seconds), UTC)
-    changed = (
-        f".{digest(root)}"
-        if git(root, "status", "--porcelain", "--", *PARTS["attn_notes"], *PARTS["book"])
-        else ""
-    )
+    changed = f".{digest(root)}" if git(root, "status", "--porcelain", "--", *inside) else ""
     return f"{release}+{day:%Y%m%d}.g{commit[:7]}{changed}"
 
 
@@ -135,8 +138,9 @@ def told(version: str) -> str:
     return f"Attention Notes {version}" + (f" of {day.day} {day:%B %Y}" if day else "")
 
 
-def wheel(root: Path, folder: Path, package: str = "attn_notes") -> Path:
+def wheel(root: Path, folder: Path, package: str = "attn_notes", made_of: str = "") -> Path:
     """Build a package's wheel into a folder: the same, byte for byte, as long as the tree is."""
+    made_of = made_of or version(root)
     with tempfile.TemporaryDirectory() as name:
         copy = Path(name)
         for path in sources(root, package):
@@ -146,14 +150,14 @@ def wheel(root: Path, folder: Path, package: str = "attn_notes") -> Path:
             there.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(path, there)  # with its time, which the wheel has, too
         first = Path(package, "__init__.py")
-        (copy / first).write_bytes(stamped((root / first).read_bytes(), version(root)))
+        (copy / first).write_bytes(stamped((root / first).read_bytes(), made_of))
         shutil.copystat(root / first, copy / first)
         return Path(make_wheel_in(copy / "pyproject.toml", folder).file)
 
 
-def wheels(root: Path, folder: Path) -> list[Path]:
+def wheels(root: Path, folder: Path, made_of: str = "") -> list[Path]:
     """Those of both packages, that of the book first."""
-    return [wheel(root, folder, package) for package in ("book", "attn_notes")]
+    return [wheel(root, folder, package, made_of) for package in ("book", "attn_notes")]
 
 
 def build_wheel(folder: str, config: Any = None, metadata: Any = None) -> str:
