@@ -14,7 +14,7 @@ from typing import Any
 import beartype
 import jaxtyping
 import pytest
-from jaxtyping import jaxtyped
+from jaxtyping import _storage, jaxtyped
 
 TYPED = beartype.beartype(conf=beartype.BeartypeConf(violation_type=jaxtyping.TypeCheckError))
 SIZED = jaxtyped(typechecker=None)  # slower, and knows an argument's value: `"{n} {self.cells}"`
@@ -79,5 +79,7 @@ def scoped(typed: Any) -> Any:
 
 def install() -> None:
     """Look at the types of all that is imported of the package from now on."""
+    # What jaxtyping has not been told, it asks anew at every tensor, at a quarter of the price.
+    _storage.clear_treeflatten_memo()
     jaxtyping.jaxtyped = checked  # type: ignore[assignment]
     jaxtyping.install_import_hook(CHECKED, "beartype.beartype")

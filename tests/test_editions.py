@@ -291,31 +291,37 @@ def test_what_somebody_has_begun_is_not_touched(edition, path, told, book, capsy
     assert (book / "course" / begun).read_text("utf-8") == "mine"
 
 
-RUNS = [
-    *((edition, page, "0") for edition in PAGES for page in NOTEBOOKS),
-    *(
-        (edition, page.relative_to(ROOT / "book"), "1")
-        for edition in PAGES
-        for page in exercises.CHAPTERS
-    ),
-]
+LESSONS = [page.relative_to(ROOT / "book") for page in exercises.CHAPTERS]
+each_edition = pytest.mark.parametrize("edition", PAGES)
 
 
 # What differs in an instructor's are the solutions, which run as well.
 @pytest.mark.slow
 @pytest.mark.by_day
-@pytest.mark.parametrize(("edition", "page", "fast"), RUNS, ids=str)
-def test_a_page_runs_where_there_is_nothing_but_its_edition(edition, page, fast, made, environment):
-    """A lesson also fast: with the recorded runs that the wheel brings, and nothing trained.
+@pytest.mark.parametrize("page", NOTEBOOKS, ids=str)
+@each_edition
+def test_a_page_runs_where_there_is_nothing_but_its_edition(edition, page, made, environment):
+    """A lesson with the recorded runs that the wheel brings; `make book` trains what it trains.
 
     The tree that the tests run in is out of reach there, and nothing is left in the folder.
     """
-    path = made / f"attention-notes-{edition}" / page
+    run_alone(made / f"attention-notes-{edition}" / page, page in LESSONS, environment)
+
+
+@pytest.mark.slow
+@pytest.mark.long
+@pytest.mark.parametrize("page", LESSONS, ids=str)
+@each_edition
+def test_a_lesson_trains_where_there_is_nothing_but_its_edition(edition, page, made, environment):
+    run_alone(made / f"attention-notes-{edition}" / page, False, environment)
+
+
+def run_alone(path, fast, environment):
     before = {*path.parent.rglob("*")}
     notebook = nbformat.read(path, as_version=4)
     notebook.cells.insert(0, nbformat.v4.new_code_cell(AWAY))
     notebook.cells.append(nbformat.v4.new_code_cell(NOT_ASTRAY))
     where = {"metadata": {"path": str(path.parent)}}
     client = NotebookClient(notebook, timeout=900, resources=where)
-    client.execute(env=environment | {"FAST": fast})
+    client.execute(env=environment | {"FAST": str(int(fast))})
     assert notebook.cells[-1].outputs == [] and {*path.parent.rglob("*")} == before

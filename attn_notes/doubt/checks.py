@@ -7,6 +7,7 @@ import math
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache as once
 from functools import partial
 from itertools import islice
 from typing import Any
@@ -348,12 +349,14 @@ def neighbours(ask: Subject, case: Case, until: float) -> Answer:
     pairs = [(x, other) for other in others] + [(other, x) for other in others]
     asked = [(place, *pair) for place in (0, 1) for pair in pairs]
     ask.level(torch.stack([x, x]))
+    alone = once(lambda text: _said(ask, torch.stack([text, text])))  # of each text, once
     for place, text, other in asked:
         same = torch.stack([text, text])
         texts = torch.stack([other, text] if place else [text, other])
         beside = slice(place, place + 1)
-        one, with_other = (partial(_said, ask, each, row=beside) for each in (same, texts))
-        found = _differ(ask, one, with_other, "position {} reads another text of the batch")
+        ways = (partial(_said, ask, same, row=beside), partial(_said, ask, texts, row=beside))
+        who = "position {} reads another text of the batch"
+        found = _moved(ask, alone(text)[beside], ways[1](), ways, who)
         done += 1
         if found.bad or time.perf_counter() > until:
             break
@@ -426,10 +429,11 @@ def cache(ask: Subject, case: Case, until: float) -> Answer:
     for sizes in perturbations.pieces(t) if case.in_pieces else ():
         told = ", ".join(map(str, sizes[:3])) + ", ..." * (len(sizes) > 3)
         ways[f", in pieces of {told}"] = partial(read, sizes=sizes)
-    ask.level(x)
+    full = ask.level(x)
     for when, way in ways.items():
         who = f"from position {{}} on, the logits with the cache are others than without{when}"
-        found = _differ(ask, partial(_said, ask, x), partial(_said, ask, x, call=way), who)
+        both = (partial(_said, ask, x), partial(_said, ask, x, call=way))
+        found = _moved(ask, full, both[1](), both, who)
         if found.bad:
             said = f"{found.found}, by up to {found.size:.1e}"
             return replace(found, verdict="wrong", found=said)
