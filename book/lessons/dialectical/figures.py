@@ -113,7 +113,6 @@ LETTERS = 11.5
 def unknown(text: str, task: Brackets = recipe.TASK) -> Picture:
     """What cannot be known of the next character, along one string, and the mean over all."""
     cannot = task.entropies(brackets.encode(text)[None])[0].tolist()
-    hardest = cannot.index(max(cannot))
     with house.figure(TEXT, 2.9) as (fig, ax):
         ax.bar(range(len(text)), cannot, color=GREY, width=0.7)
         ax.axhline(task.floor, color=FLOOR, linestyle=":")
@@ -129,8 +128,8 @@ def unknown(text: str, task: Brackets = recipe.TASK) -> Picture:
     return Picture(
         fig,
         title="Even the best predictor cannot know everything",
-        caption="What the best predictor pays on average for the next character of one string, "
-        f"and most of all after character {hardest + 1}.",
+        caption="What the best predictor pays on average for the next character of one string. The "
+        f"first bar is the {cannot[0]:.2f} that was worked out above.",
         alt=f"Bars: nats after each character of {text}: {quoted(text, cannot)}. "
         f"A dotted line at {task.floor:.3f}, the mean over all strings.",
     )

@@ -169,7 +169,7 @@ export function numbersView({ uid, model, save, say }) {
 /** What came of it, in a sentence or two. */
 export function judge({ share, frames, way, there, truth }) {
   if (!frames) return "Both should rest at 1. The second rests 1 too high.";
-  if (frames < FRAMES) return "The second is nudged, and both move.";
+  if (frames < FRAMES) return "The second is nudged down by 1.";
   if (way === "both ways") {
     return "Each hears the other alike, so turning changes nothing. Both credits are the true ones.";
   }

@@ -273,6 +273,7 @@ export function byHand({ uid, model, save }) {
           text: `k${subscript(i)}`,
           at,
           foot: plane && project(at),
+          was: now.lengths[i] === 1 ? null : now.keys[i],
           className: i === chosen ? "tp-selected" : "tp-other",
           chosen: i === chosen,
           label: `${label(`k${subscript(i)}`, at)}${i === chosen ? ", selected" : ""}`,

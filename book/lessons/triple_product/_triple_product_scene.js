@@ -1,7 +1,7 @@
 // The scene: an orthographic view from a point that the reader turns around the origin. It knows no model.
 //
 // `draw` takes {arrows, plane, box, reach, low, axes, axis}: arrows are {id, text, at, foot,
-// className, weight, label}, `plane` is {e1, e2, radius}, `box` the three edges of a parallelepiped,
+// className, weight, label}, and `was` where a tip would be at length × 1, `plane` is {e1, e2, radius}, `box` the three edges of a parallelepiped,
 // `reach` the length that fits the frame, `low` says that nothing lies below the plane, `axes` that
 // x, y and z are to be shown, and `axis` is the line that is left where there is no plane.
 
@@ -107,6 +107,10 @@ export function sceneView({ uid, label, azimuth, onmove, ondrag, onpick, ondrop 
         );
       }
       put(times(arrow.at, 0.5), arrowShape(arrow, zero, end), arrow.flat);
+      if (arrow.was) {
+        const { x: cx, y: cy } = project(arrow.was, eye);
+        put(arrow.was, svg("circle", { cx, cy, r: 5, class: "tp-was" }));
+      }
       moveHandle(arrow, end);
       labels.push({ arrow, end, zero });
     }

@@ -38,7 +38,7 @@ export const PRESETS = [
   {
     name: "a loud stranger",
     note:
-      "k₂ stands far from the plane, and is three times as long as it was. The volume score gives " +
+      "k₂ stands far from the plane, and is three times as long as before (the ring). The volume score gives " +
       "it nothing, while the dot product follows the little of it that lies along q.",
     scene: { ...START, keys: replace(START.keys, 1, [0.4, 0, 1.3]), lengths: [1, 3, 1, 1, 1] },
     selected: 1,
@@ -46,8 +46,8 @@ export const PRESETS = [
   {
     name: "a loud friend",
     note:
-      "k₁, which ought to win, leans out of the plane by a little and is three times as long as it " +
-      "was. So its height is three times as large, and the volume score drops it. The angle does not.",
+      "k₁, which ought to win, leans out of the plane by a little and is three times as long as " +
+      "before (the ring). So its height is three times as large, and the volume score drops it. The angle does not.",
     scene: { ...START, keys: replace(START.keys, 0, [1.4, 1, 0.7]), lengths: [3, 1, 1, 1, 1] },
     selected: 0,
   },
@@ -71,7 +71,7 @@ export const PRESETS = [
     selected: 1,
   },
   {
-    name: "q along r",
+    name: "r along q",
     note:
       "r was laid along q, so there is no plane left: the area is 0, and so is every volume score, " +
       "whatever the keys.",

@@ -91,7 +91,7 @@ def of_gradients(lesson: Says, proof: Says, teaching: Says) -> None:
     lesson(f"Their *cosine* is {few}", f"After {FEW} steps under the nudge", where=near)
     stays = every(at("full", AFTER) > 0.99999, at("full", MANY) > 0.999999)
     lesson("Without the limit it goes to 1 and stays", held=[WHOLE], where=stays)
-    looks = f"It looks safe in untrained models, at {FEW} steps"
+    looks = f"At {FEW} steps, in untrained models, it only looked so"
     lesson(looks, held=[PUBLISHED, LIMIT], failed=[MORE])
     lesson("in untrained models more settling made the gradient worse", failed=[MORE], where=away)
     shares, at_15 = evidence.let_through(), list(recipe.GRADIENT_STEPS).index(15)
@@ -124,7 +124,7 @@ def of_gradients(lesson: Says, proof: Says, teaching: Says) -> None:
 def of_training(lesson: Says, proof: Says, teaching: Says) -> None:
     whole, part = (median(ENDS["frozen"]) - median(ENDS[kind]) for kind in ("AEP", "AEP, clipped"))
     most = "The limit costs AEP most of what it gains"
-    gains = f"AEP ends {whole:.2f} nats below that, with the limit only {part:.2f}, by the medians"
+    gains = f"ends {whole:.2f} nats below the frozen models, and with the limit only {part:.2f}"
     lesson(most, gains, held=[LIMIT, TAUGHT])
     farthest = TRAINING.apart.abs().max().item()
     most_apart = f"AEP ends within {at_most(farthest)} nats of BPTT, seed by seed"

@@ -196,7 +196,7 @@ def periods(lesson: Says, proof: Says, teaching: Says) -> None:
     lesson("They have learnt to count. At thirteen", where=aims[0])
     after, random = right(ALONE, 13), followed(ALONE, 13, match=False)[0]
     quarter = abs(after - 0.25) < 0.05 and abs(random - 0.25) < 0.05
-    lesson("At thirteen they get about a quarter, because their aim is not exact", where=quarter)
+    lesson("At thirteen they get about a quarter, and why more there than at", where=quarter)
     proof("With nothing to find, they still look 11 places back", where=all(aims))
     always = evidence.reach("fixed").place == 1
     lesson("whoever counts is always right, and the loss cannot ask for more", where=always)
@@ -230,7 +230,7 @@ def rules(lesson: Says, proof: Says, teaching: Says) -> None:
     copied = {kind: median(BODY.copies(PAIR, kind)) for kind in KINDS}
     lesson(
         f"these two layers copy {100 * copied['dot']:.0f} letters of 100 right",
-        f"stand, and the latest ones against. | {100 * REACH.placed:.0f} |",
+        f"The latest letters get a weight below zero. | {100 * REACH.placed:.0f} |",
         f"{COUNT[RANDOM.periods[0]]} to {COUNT[RANDOM.periods[-1]]} back. A letter that "
         f"comes twice misleads it. | {math.floor(100 * REACH.near + 0.5)} |",
         f"The model | {100 * copied['dot']:.0f} |",
@@ -346,13 +346,11 @@ def late(lesson: Says, second: Says, proof: Says) -> None:
     fiftieth = -0.025 < gap < -0.015
     proof("it is ahead, by a fiftieth of a nat", held=[ahead], where=fiftieth)
     single = [lower(ALONE, "angle", column=column) for column in (RECORDED, LONGER)]
-    second("With one layer the angle’s loss ends lower than the dot product’s", held=single)
-    second("mostly on letters that nobody can know", where=unknowable_lead() > 0.6)
-    second("With two it does after 3,000 steps, and not after 800", held=[ahead], failed=[early])
+    second("The angle’s loss ends lower than the dot product’s", held=single)
+    second("with one layer mostly on letters that nobody can know", where=unknowable_lead() > 0.6)
+    second("and with two only after long training", held=[ahead], failed=[early])
     unsure = "We cannot say that the plane is the reason"
     second(unsure, untold=[control], held=[plane], where=heavier)
-    little = "With two layers its loss ends a little lower than the usual one’s, if it trains"
-    second(little, held=[ahead], where=fiftieth)
     least = claims.volume(evidence.on_record())[-1].findings["we found"]
     words = re.search(r"at least \d+ of \d+ pairs", least.found)
     second(f"with the higher loss in {words[0]}" if words else "", failed=[least])

@@ -85,12 +85,12 @@ def what_looking_again_brings(lesson: Says, evid: Says, teaching: Says) -> None:
            held=[again])
     lesson("each of its eight looks costs as much as the one of the larger", where=abs(
         recipe.operations(recipe.baselines()[DEEP]) / recipe.operations(LIVE) - 1) < 1e-2)
-    lesson(f"more than the {percent(first.min(), 0)} to {percent(first.max(), 0)} of those that "
-           "were trained for eight", where=TRAINED == LIVE.settings.steps == 8)
+    lesson(f"Those that were trained for eight solve {percent(first.min(), 0)} to "
+           f"{percent(first.max(), 0)} at their first", where=TRAINED == LIVE.settings.steps == 8)
     lesson(f"At that one look it then solves {alone} of a hundred",
            "That look is four uses of two layers, so it is eight layers deep, and so is the larger "
            "network",
-           f"It solves {of_100(recipe.SHARING, 1)}, and with only four trainings this may be the",
+           f"It solves {of_100(recipe.SHARING, 1)}. With four trainings of each, that may be no",
            untold=[apart], where=recipe.USES * LIVE.config.layers == 8
            == recipe.baselines()[DEEP].config.layers)
     lesson(f"and it solves {apart_solve}.", held=[shares])
