@@ -302,7 +302,7 @@ def test_one_more_model_task_or_lesson_makes_no_run_another(copied: Path) -> Non
         ("attn_notes/models/deep_qkv.py", "import math\n", "# Words.\nimport math\n'More.'\n"),
         ("attn_notes/tasks/brackets.py", '"""', '"""Words. '),
         ("attn_notes/programs/vectors.js", "", "// words\n"),
-        ("book/lessons/equilibrium/widget.py", "\nEDGE = ", "\nEDGE = 2 * "),
+        ("book/lessons/equilibrium/widget.py", "\nFRAMES = ", "\nFRAMES = 2 * "),
         ("book/lessons/trm/measure.py", "def half_precision", "def halved"),
         ("attn_notes/training/ensemble.py", "1e-6", "1e-5"),
         ("attn_notes/programs/lowering.py", "\n\n\n", ONE_MORE),

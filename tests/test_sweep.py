@@ -73,8 +73,8 @@ LEFT_OUT = {
         f"doubt.{name}": "takes models, files and functions around them; tests/doubt/"
         for name in (
             *("blame", "causality", "checks", "comparing", "duplicates", "labels", "losses"),
-            *("page", "plugin", "precision", "questions", "reports", "slopes", "subject", "sums"),
-            *("yours", "__main__"),
+            *("page", "perturbations", "plugin", "precision", "reports", "slopes", "subject"),
+            *("sums", "yours", "__main__"),
         )
     },
     "training.plain": "takes models and optimisers; tests/training/test_plain.py",

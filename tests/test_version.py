@@ -90,7 +90,7 @@ def test_a_commit_of_pages_alone_is_no_other_version_of_the_packages(tree: Path)
     ):
         (tree / name).parent.mkdir(parents=True, exist_ok=True)
         (tree / name).write_text("1", "utf-8")
-        assert (version.version(tree, pages=False).count("d") == 1) == (packages is None)
+        assert (".d" in version.version(tree, pages=False)) == (packages is None)
         now = commit(tree, f"2026-11-{day}T12:00:00Z")
         assert version.version(tree).endswith(now[:7])
         assert version.version(tree, pages=False).endswith((packages or now)[:7])

@@ -234,7 +234,9 @@ def test_it_learns_to_copy(
 
 
 def by_hand(widget: Locator) -> None:
+    """With all numbers in sight, which are folded when it opens."""
     widget.get_by_role("radio", name="By hand").click()
+    widget.locator(".tp-right details").evaluate("fold => { fold.open = true; }")
     expect(widget.get_by_label("q, x")).to_be_visible()
 
 

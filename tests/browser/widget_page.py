@@ -32,7 +32,7 @@ READ_PAGE = f"""async () => {{
   }};
   const all = Object.assign({{}}, ...texts.map((text) => JSON.parse(text).state));
   const {{ model_id: id }} = JSON.parse(document.querySelector('{OWN}').textContent);
-  const {{ state, buffers, beside }} = all[id];
+  const {{ state, buffers = [], beside }} = all[id];
   const {{ texts: long }} = document.querySelector(`script[src="${{beside.file}}"]`);
   for (const [number, path] of beside.at) put(all[id], path, long[number]);
   for (const {{ path, data }} of buffers) {{

@@ -123,10 +123,8 @@ BEYOND: dict[str, dict[str, tuple[Any, ...]]] = {
         "place": (-2,),
     },
     "equilibrium": {
-        "weights": ([0.0], [-3.1, 0.0], [0.0, math.nan]), "beta": (0.0, 0.0009, 3.1),
-        "input": ([0.0], [0.0, 3.1], [0.0] * 3, [0.0, "a"]), "target": ([], [-3.1, 0.0]),
-        "steps": (0, 401), "learned": (-1, 31), "method": ("half",), "panel": ("text",),
-        "step": (-2,), "selected": (-2,), "seed": (-1,),
+        "connected": ("half",), "turned": (-0.1, 1.1, math.nan), "moved": (-1, 61),
+        "picture": ("plane",), "step": (-2,), "selected": (-2,), "seed": (-1,),
     },
     "trm": {"step": (-1, 25), "shown": ("both",), "selected": (-2,)},
 }  # fmt: skip

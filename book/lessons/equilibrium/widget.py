@@ -6,6 +6,7 @@ is trained by them. All of it runs in the page, the two numbers by a formula, th
 traced from torch on what is sent from here. So the widget needs no kernel once a page is saved.
 """
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from functools import partial
@@ -148,6 +149,13 @@ class EquilibriumExplorer(ModelsByName):
     # What the page needs to train one: {config, characters, text, held, ways, read, draws,
     # optimizer, steps, every, governor, yardsticks}. Empty: it trains nothing.
     lesson = traitlets.Dict().tag(sync=True)
+
+    @traitlets.validate("turned")
+    def _number(self, proposal: traitlets.Bunch) -> Any:
+        value = proposal["value"]
+        if math.isnan(value):  # which is within any limits
+            raise traitlets.TraitError(f"turned cannot be {value}")
+        return value
 
     @traitlets.validate("text")
     def _legal(self, proposal: traitlets.Bunch) -> str:
