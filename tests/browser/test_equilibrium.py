@@ -304,7 +304,7 @@ def use(widget: Locator) -> None:
 
 SCENES = [
     Scene("nudge", shares, {1280: 25, 390: 44}),
-    Scene("equilibrium", states, {1280: 44, 390: 66}),
+    Scene("equilibrium", states, {1280: 44, 390: 66}, picture="network", root=".eq-of-network"),
 ]
 TOGETHER = [".eq-numbers", ".eq-right .attn-button", ".attn-slider", ".eq-verdict", ".eq-credits"]
 SETTLED = {"learning rate": str(2 * recipe.IN_PAGE_RATE), "steps": "150"}

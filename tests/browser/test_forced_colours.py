@@ -139,8 +139,9 @@ def test_what_a_widget_tells_by_colour_is_told(
     stem: str, scene: Scene, open_page: OpenPage
 ) -> None:
     """In every state: bars, pictures and heat maps stand out, and what is chosen does."""
-    page = open_page(f"book/lessons/{stem}/{scene.page or stem}.html?bare").page
-    widget = page.locator(".attn-widget").first
+    address = f"book/lessons/{stem}/{scene.page or stem}.html?bare={scene.picture}"
+    page = open_page(address).page
+    widget = page.locator(scene.root).first
     seen = 0
     for state, _ in scene.states(widget):
         page.mouse.move(0, 0)

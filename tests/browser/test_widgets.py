@@ -26,9 +26,9 @@ def test_every_state_is_for_everybody(
 
     And what axe asks for, in both themes: of what is new at a desk, and of the end on a phone.
     """
-    visit = open_page(address(scene.page or stem) + "?bare" * (where == "bare"))
+    visit = open_page(address(scene.page or stem) + f"?bare={scene.picture}" * (where == "bare"))
     page = visit.page
-    widget = page.locator(".attn-widget").first
+    widget = page.locator(scene.root).first
     expect(widget).to_have_accessible_name(re.compile(r"\w"))
     for width, limit in scene.limits.items():
         page.set_viewport_size({"width": width, "height": 900})
