@@ -294,7 +294,7 @@ def shares(widget: Locator) -> Iterator[tuple[str, bool]]:
     for keys in ("Home", "ArrowRight", "End"):
         widget.get_by_label("Street turned round").press(keys)
         yield f"turned by {keys}", keys == "ArrowRight"
-    widget.get_by_text("both ways", exact=True).click()
+    widget.get_by_role("radio", name="both ways").check()
     yield "both ways", True
 
 
