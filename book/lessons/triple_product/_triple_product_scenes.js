@@ -48,7 +48,7 @@ export const PRESETS = [
     note:
       "k₁, which ought to win, leans out of the plane by a little and is three times as long as " +
       "before (the ring). So its height is three times as large, and the volume score drops it. The angle does not.",
-    scene: { ...START, keys: replace(START.keys, 0, [1.4, 1, 0.7]), lengths: [3, 1, 1, 1, 1] },
+    scene: { ...START, keys: replace(START.keys, 0, [1.3, -0.9, 0.55]), lengths: [3, 1, 1, 1, 1] },
     selected: 0,
   },
   {
