@@ -12,7 +12,6 @@ from book.kit import verdicts
 from book.kit.claims import Claim, Mine, corrected
 from book.kit.verdicts import Finding
 from book.lessons.deep_qkv import evidence, pull, recipe
-from book.lessons.deep_qkv.evidence import NAMES as NAMES  # which the lesson asks for here
 from book.lessons.deep_qkv.evidence import NEVER, Bodies, Crowd, Crowds
 
 

@@ -157,10 +157,8 @@ export function numbersView({ uid, model, save, say }) {
 
   const show = (connected, turned) => () => settle({ connected, turned });
   const opens = {
-    naive: show("one way", 0),
     half: show("one way", 0.5),
     fifths: show("one way", 0.8),
-    turned: show("one way", 1),
     mutual: show("both ways", 0),
   };
   return { node, draw, opens, leave: motion.stop };

@@ -126,6 +126,7 @@ def of_training(lesson: Says, proof: Says, teaching: Says) -> None:
     most = "The limit costs AEP most of what it gains"
     gains = f"ends {whole:.2f} nats below the frozen models, and with the limit only {part:.2f}"
     lesson(most, gains, held=[LIMIT, TAUGHT])
+    lesson(f"We trained {COUNT[TRAINING.seeds]} models of each kind")
     farthest = TRAINING.apart.abs().max().item()
     most_apart = f"AEP ends within {at_most(farthest)} nats of BPTT, seed by seed"
     lesson(most_apart, held=[AS_BPTT])
