@@ -58,6 +58,8 @@ def test_all_words_open_a_state_and_give_back_what_was(path: str, open_page: Ope
     """Nothing scrolls; where the widget is out of sight a way leads there, and Back returns."""
     visit = open_page(path)
     page = visit.page
+    for veil in page.locator(".attn-veil button").all():  # what is behind cannot be pressed
+        veil.click()
     for words in page.locator(LINK).all():
         name = words.get_attribute("href") or ""
         words.evaluate("e => e.scrollIntoView({ block: 'center', behavior: 'instant' })")
