@@ -3,8 +3,9 @@
 Shapes in signatures are checked while the tests run. Matplotlib, IPython and Jupyter find neither
 the user's settings nor the user's home: what they keep lies in the tree's `.cache/tests`, or in a
 temporary folder where that cannot be written. `slow` is not in `make check`, `long` is in
-`make test-all` only. Of the cases of a test that is marked `by_day` one is asked in every run, or
-as many as it says; all at night. `in_short` says how many `make check` asks; `make test` asks all.
+`make test-all` only. Whatever asks a browser is `slow`. Of the cases of a test that is marked
+`by_day` one is asked in every run, or as many as it says; all at night. `in_short` says how many
+`make check` asks; `make test` asks all.
 """
 
 import gc
@@ -13,7 +14,9 @@ import sys
 import tempfile
 import zipfile
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from book.site.settings import impersonal
 
@@ -50,6 +53,9 @@ from torch import Generator  # noqa: E402
 
 from book.editions import version  # noqa: E402
 
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
 torch.set_num_threads(1)
 
 # The same examples in every run; `--hypothesis-profile thorough` looks at others, and much further.
@@ -77,6 +83,15 @@ def take(request: pytest.FixtureRequest) -> str | None:
     """Which differences from what was read are taken over."""
     given: str | None = request.config.getoption("--take")
     return given
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[Browser]":
+    """The one Chromium of this process, which could not drive a second."""
+    from tests import chromium  # `make bounds` asks nothing of a browser, and has no Playwright
+
+    with chromium.started(tmp_path_factory.getbasetemp().parent / "browser.lock") as started:
+        yield started
 
 
 @pytest.fixture
@@ -122,6 +137,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """
     cases: dict[tuple[str, str, str], list[pytest.Item]] = {}
     for item in items:
+        if "browser" in getattr(item, "fixturenames", ()):
+            item.add_marker("slow")
         for kind in OTHERS:
             if item.get_closest_marker(kind):
                 place = (item.nodeid.partition("::")[0], item.name.partition("[")[0])

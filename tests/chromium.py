@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
 from typing import Any
@@ -72,11 +73,6 @@ def _apt_get() -> list[str] | None:
     return None
 
 
-def pytest_itemcollected(item: pytest.Item) -> None:
-    """None of these is for the short loop."""
-    item.add_marker("slow")
-
-
 def provided_browser(lock: Path) -> str | None:
     """The program of a browser, which is installed if there is none.
 
@@ -91,11 +87,11 @@ def provided_browser(lock: Path) -> str | None:
     return program
 
 
-@pytest.fixture(scope="session")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+@contextmanager
+def started(lock: Path) -> Iterator[Browser]:
     """A headless Chromium; fails with one clear message where none can be had."""
     try:
-        program = provided_browser(tmp_path_factory.getbasetemp().parent / "browser.lock")
+        program = provided_browser(lock)
     except (subprocess.CalledProcessError, OSError) as error:
         why = getattr(error, "stderr", None) or str(error)
         pytest.fail(NO_BROWSER.format(why=why.strip()), pytrace=False)

@@ -24,10 +24,9 @@ from book.page.code import answers
 from book.site import execution
 from book.site.dependencies import BookError, full_stems, lesson_page, lesson_stems, pages_of
 
-from . import chromium, exercises
+from . import exercises
 from .test_version import commit
 
-browser = chromium.browser
 ROOT = Path(__file__).parents[1]
 TEACHING = ROOT / "book" / "teaching"
 SEED = 7
@@ -552,7 +551,6 @@ def test_a_week_has_a_name_that_sorts_and_a_sheet_that_says_what_it_is(made):
         assert mine == [(one.stub, False) for one in week.exercises]
 
 
-@pytest.mark.slow
 def test_the_index_shows_what_this_browser_has_reached_and_nothing_else(made, browser):
     page = browser.new_page()
     where = (made / "students/index.html").as_uri()

@@ -25,12 +25,10 @@ from book.course.questions import Question
 from book.editions import version
 from book.site.dependencies import BookError, full_stems, stems_with
 
-from . import chromium
 from .exercises import written
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "book" / "teaching"
-browser = chromium.browser
 STEMS = [*stems_with(ROOT, "questions.yml"), "needed"]
 QTI = {"q": "http://www.imsglobal.org/xsd/ims_qtiasiv1p2"}
 
@@ -539,7 +537,6 @@ def test_an_exam_that_is_none_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.slow
 @pytest.mark.parametrize("exam", exams_of(7), ids=lambda exam: exam.name)
 def test_an_exam_is_printed_on_a4_each_question_with_its_answers(
     exam: Exam, browser: Browser, tmp_path: Path

@@ -31,10 +31,6 @@ from playwright.sync_api import (
 from book.page import bundle
 from book.site.dependencies import evidence_stems, lesson_stems, toc_entries
 
-from ..chromium import HANGS, browser, pytest_itemcollected
-
-__all__ = ["HANGS", "browser", "pytest_itemcollected"]
-
 ROOT = Path(__file__).parents[2]
 SITE = Path(os.environ.get("ATTN_NOTES_SITE", ROOT / "_build" / "html"))
 STEMS = lesson_stems(ROOT)

@@ -12,8 +12,9 @@ from book.lessons.attention import evidence, figures, measure, recipe
 from book.lessons.attention.tests.scripts import page as lesson
 from book.lessons.attention.whole import WholeSorter
 
+from ..chromium import HANGS
 from .asked import Asked, asking, close
-from .conftest import HANGS, Visit
+from .conftest import Visit
 from .widget_page import assert_large_enough
 
 CHAPTER = "book/lessons/attention/attention.html"

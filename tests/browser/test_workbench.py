@@ -11,8 +11,9 @@ from book.page.bench.shannon import Ring
 from book.page.bench.starts import STARTS
 from book.page.bench.tasks import TASKS
 
+from ..chromium import HANGS
 from .cell_page import code, run, said, train
-from .conftest import HANGS, CheckPage, OpenPage, opened, serve
+from .conftest import CheckPage, OpenPage, opened, serve
 from .widget_page import light_and_dark
 
 PAGE = "book/workbench.html"

@@ -10,11 +10,10 @@ import pytest
 from playwright.sync_api import Browser
 
 from ..browser.conftest import serve, site
-from ..chromium import browser, pytest_itemcollected
 from .asking import Site, trained
 from .driven import Played, Tab, started
 
-__all__ = ["browser", "pytest_itemcollected", "site"]
+__all__ = ["site"]
 
 # First of all scripts of a page: what goes wrong on it, for engines that tell their driver nothing.
 LISTEN = """<head><script>

@@ -156,12 +156,12 @@ export function numbersView({ uid, model, save, say }) {
   }
 
   const show = (connected, turned) => () => settle({ connected, turned });
-  const opens = {
+  const states = {
     half: show("one way", 0.5),
     fifths: show("one way", 0.8),
     mutual: show("both ways", 0),
   };
-  return { node, draw, opens, leave: motion.stop };
+  return { node, draw, states, leave: motion.stop };
 }
 
 /** What came of it, in a sentence or two. */

@@ -85,7 +85,7 @@ async function render({ model, el }) {
   fill();
   const name = { numbers: "nudge", network: "equilibrium" }[picture];
   const settle = alone({ name, root, el, model, chosen });
-  const shut = opens(root, view.opens ?? {}, { model, chosen });
+  const shut = opens(root, view.states ?? {}, { model, chosen });
   return () => {
     shut();
     settle();
