@@ -123,7 +123,8 @@ BEYOND: dict[str, dict[str, tuple[Any, ...]]] = {
         "place": (-2,),
     },
     "equilibrium": {
-        "connected": ("half",), "turned": (-0.1, 1.1, math.nan), "moved": (-1, 61),
+        "left": (0.9, 5.1, math.nan), "middle": (0.0,), "right": (-1.0,), "connected": ("half",),
+        "turned": (-0.1, 1.1, math.nan), "moved": (-1, 61),
         "picture": ("plane",), "step": (-2,), "selected": (-2,), "seed": (-1,),
     },
     "trm": {"step": (-1, 25), "shown": ("both",), "selected": (-2,)},

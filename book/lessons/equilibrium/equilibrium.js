@@ -1,7 +1,8 @@
 // The equilibrium's explorer in the reader's browser, in double precision.
 //
 //   path → implicit, nudged              _credit: how a state moves, and credit from that
-//   moved, numbersView                   _numbers: two numbers, and the street between them
+//   springsView                          _springs: two rings, and the springs between them
+//   numbersView                          _numbers: two numbers, and the street between them
 //   prepare → make → settle → read, credits
 //                                        _network: torch's own functions, as programs
 //   settlingTraining, TASKS.settling     _train, _learn: a model to train, in a Worker
@@ -17,9 +18,11 @@ import { prepare } from "./_equilibrium_network.js";
 import { networkView } from "./_equilibrium_view_network.js";
 import { settlingTraining } from "./_equilibrium_train.js";
 import { CONNECTED, FRAMES, numbersView } from "./_equilibrium_numbers.js";
+import { SPRINGS, STIFF, springsView } from "./_equilibrium_springs.js";
 import { objection } from "./_equilibrium_text.js";
 
 const LABELS = {
+  springs: "Two rings and three springs",
   numbers: "Two numbers and a nudge",
   network: "The network at rest",
   training: "A small model in training",
@@ -40,6 +43,9 @@ async function trainer({ model, el, root, uid }) {
     training.free();
   };
 }
+
+/** What a reader chooses of the springs, and how it stands in an address. */
+const springsChosen = () => Object.fromEntries(SPRINGS.map((name) => [name, decimal(...STIFF)]));
 
 /** What two numbers can be asked, and how it stands in an address. */
 const numbersChosen = () => ({
@@ -69,9 +75,11 @@ async function render({ model, el }) {
 
   const spoken = speaker();
   const { save, watch } = saver(model, () => view.draw());
-  const [make, chosen] = picture === "numbers"
-    ? [numbersView, numbersChosen()]
-    : [networkView, networkChosen(model)];
+  const [make, chosen] = {
+    springs: [springsView, springsChosen()],
+    numbers: [numbersView, numbersChosen()],
+    network: [networkView, networkChosen(model)],
+  }[picture];
   const view = make({ uid, model, save, say: spoken.say });
   function fill() {
     view.fill?.();
@@ -83,7 +91,7 @@ async function render({ model, el }) {
   const unwatch = watch(Object.fromEntries(drawn.map((name) => [name, name === "text" ? fill : view.draw])));
   el.append(root);
   fill();
-  const name = { numbers: "nudge", network: "equilibrium" }[picture];
+  const name = { springs: "springs", numbers: "nudge", network: "equilibrium" }[picture];
   const settle = alone({ name, root, el, model, chosen });
   const shut = opens(root, view.states ?? {}, { model, chosen });
   return () => {

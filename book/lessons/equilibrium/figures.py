@@ -4,7 +4,6 @@ A title that speaks of a record stands here as it is, and a test holds it: said.
 """
 
 import math
-from itertools import pairwise
 
 import torch
 from jaxtyping import Float
@@ -112,59 +111,6 @@ def emblem() -> Picture:
         "A row of letters. Blue bars rise over one letter and those before it, violet bars hang "
         "from the same letter and those after it.",
     )
-
-
-SPREAD, HEIGHT = (0.0, 7.5, 15.0, 22.5), 1.1
-"""Where the walls and the rings are while nothing pushes, and how far a row is from the next."""
-
-
-def springs() -> Picture:
-    """Two rings between two walls, one of them pushed by 3: each row the other one."""
-    moved = {"right": (1, 2), "left": (2, 1)}  # stiffness 1: the inverse of [[2, −1], [−1, 2]] by 3
-    with house.figure(5.5, 2.5) as (fig, ax):
-        for row, (pushed, (left, right)) in enumerate(moved.items()):
-            y = -HEIGHT * row
-            rings = SPREAD[1] + left, SPREAD[2] + right
-            places = SPREAD[0], *rings, SPREAD[3]
-            for start, end in pairwise(places):
-                coil(ax, start, end, y)
-            for wall in (SPREAD[0], SPREAD[3]):
-                ax.plot([wall, wall], [y - 0.3, y + 0.3], color=INK, linewidth=3)
-            for before, ring, far in zip(SPREAD[1:3], rings, (left, right), strict=True):
-                ax.plot(before, y, "o", color=GREY, markersize=11, mfc="none", alpha=0.7)
-                ax.plot(ring, y, "o", color=INK, markersize=11, zorder=3)
-                other = far == 1
-                ax.text(
-                    (before + ring) / 2, y - 0.24, f"moves by {far}", ha="center", va="top",
-                    fontsize=10, color=KINDS["AEP"] if other else INK,
-                    fontweight="bold" if other else "normal",
-                )  # fmt: skip
-            ring = rings[pushed == "right"]
-            ax.annotate(
-                "", (ring + 0.2, y + 0.26), (ring - 3, y + 0.26),
-                arrowprops={"arrowstyle": "-|>", "color": PUBLISHED, "linewidth": 2},
-            )  # fmt: skip
-            ax.text(ring - 3.2, y + 0.26, "pushed by 3", fontsize=10, color=PUBLISHED, ha="right",
-                    va="center")  # fmt: skip
-        ax.set(xlim=(-0.5, 23), ylim=(-HEIGHT - 0.55, 0.5), xticks=[], yticks=[])
-        ax.spines[:].set_visible(False)
-    return Picture(
-        fig,
-        "Push either ring, and the other moves as far",
-        "Pale, where a ring was before the push.",
-        "Two rows, in each two rings between two walls, joined by three springs. In the upper row "
-        "the right ring is pushed by 3 and moves by 2, and the left one by 1. In the lower row the "
-        "left ring is pushed by 3 and moves by 2, and the right one by 1.",
-    )
-
-
-def coil(ax: Axes, start: float, end: float, y: float) -> None:
-    """A spring between two places."""
-    turns = 8
-    x = torch.linspace(start + 0.6, end - 0.6, 2 * turns + 1)
-    up = torch.tensor([0.0, *[0.11, -0.11] * turns])[: len(x)]
-    up[-1] = 0
-    ax.plot([start, *x.tolist(), end], [y, *(y + up).tolist(), y], color=GREY, linewidth=1.1)
 
 
 def ends(found: evidence.Training, page: evidence.Page) -> Picture:
@@ -338,24 +284,36 @@ def nudges(found: evidence.Gradients) -> Picture:
     )
 
 
+def degrees(cosine: Float[Tensor, "*n"]) -> Float[Tensor, "*n"]:
+    """The angle with this cosine; where rounding has taken it past 1, none."""
+    return cosine.clamp(-1, 1).arccos().rad2deg()
+
+
 def clip(found: evidence.Gradients, shares: Float[Tensor, "m n"]) -> Picture:
-    """The gradient's cosine against nudged steps, and how much of AEP's force the limit leaves."""
+    """How far off the gradient points against nudged steps, and how much of AEP's force is left."""
     few, many = recipe.FEW, recipe.MANY
     steps = torch.tensor(found.steps)
     with house.figure(5.5, 3.1, columns=2) as (fig, axes):
         for correction, name in CORRECTIONS.items():
-            house.band(axes[0], steps, found.cosines[correction].T, KINDS[name], LABELS[name])
+            house.band(
+                axes[0], steps, degrees(found.wholes[correction]).T, KINDS[name], LABELS[name]
+            )
         house.band(axes[1], steps, shares.T, KINDS["AEP, clipped"])
         for ax in axes:
             ax.axvline(few, color=GREY, linestyle=":", linewidth=1.2)
-            ax.set(xscale="log", xlabel="nudged steps", ylim=(0, 1.05))
+            ax.set(xscale="log", xlabel="nudged steps")
             ax.set_xticks([5, 20, 80, 320], ["5", "20", "80", "320"])
             ax.minorticks_off()
-        axes[0].set_title("cosine to the true gradient", fontsize=10)
+        axes[0].set_title("how far off the gradient points", fontsize=10)
+        axes[0].set(ylim=(-2, 92), yticks=[0, 30, 60, 90], yticklabels=["0°", "30°", "60°", "90°"])
         axes[1].set_title("share of the force let through", fontsize=10)
+        axes[1].set(ylim=(0, 1.05))
         house.legend_below(fig)
     medians = {
-        name: [f"{median(found.at(correction, steps)):.3f} at {steps}" for steps in (few, many)]
+        name: [
+            f"{median(degrees(found.whole(correction, steps))):.1f} at {steps}"
+            for steps in (few, many)
+        ]
         for correction, name in CORRECTIONS.items()
     }
     said = "; ".join(f"{LABELS[name]}: {', '.join(each)}" for name, each in medians.items())
@@ -365,7 +323,8 @@ def clip(found: evidence.Gradients, shares: Float[Tensor, "m n"]) -> Picture:
         "With more steps the script's gradient turns away from the true one",
         f"{found.seeds} untrained models: a line for their median, a band for the middle half of "
         f"them; dotted, the {few} steps of the script.",
-        f"Left: cosine to the true gradient against nudged steps. {said}. Right: the share of "
+        "Left: degrees between the gradient and the true one against nudged steps. "
+        f"{said}. Right: the share of "
         f"AEP's force that the limit lets through, 1 at first, {' steps and '.join(left)}.",
     )
 

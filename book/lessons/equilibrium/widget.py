@@ -1,9 +1,10 @@
 """The equilibrium explorer: a state that relaxes, is nudged, and whose difference is the gradient.
 
-Two numbers are nudged, and the reader turns the street between them round. In the network the
-lesson's `estimators` run through the reader's own `attn_notes.models.equilibrium`, and a small one
-is trained by them. All of it runs in the page, the two numbers by a formula, the rest by programs
-traced from torch on what is sent from here. So the widget needs no kernel once a page is saved.
+Two rings are pushed, on springs as stiff as the reader likes. Two numbers are nudged, and the
+reader turns the street between them round. In the network the lesson's `estimators` run through the
+reader's own `attn_notes.models.equilibrium`, and a small one is trained by them. All of it runs in
+the page, rings and numbers by a formula, the rest by programs traced from torch on what is sent
+from here. So the widget needs no kernel once a page is saved.
 """
 
 import math
@@ -30,6 +31,7 @@ from book.page.shown import ModelsByName
 from book.page.weights import named, pack
 
 OPENS = {  # rem high as each opens: wide, on a page, on a phone
+    "springs": (20.0, 20.0, 28.0),
     "numbers": (24.0, 24.0, 40.0),
     "network": (41.5, 41.5, 63.0),
     "training": (30.0, 30.0, 34.0),
@@ -135,6 +137,11 @@ class EquilibriumExplorer(ModelsByName):
 
     picture = traitlets.Enum(tuple(OPENS), default_value="numbers").tag(sync=True)
 
+    # Two rings on springs: how stiff each spring is.
+    left = traitlets.Float(1.0, min=1.0, max=5.0).tag(sync=True)
+    middle = traitlets.Float(1.0, min=1.0, max=5.0).tag(sync=True)
+    right = traitlets.Float(1.0, min=1.0, max=5.0).tag(sync=True)
+
     # Two numbers: who hears whom, the share of AEP's force, and how far the nudge has come.
     connected = traitlets.Enum(("one way", "both ways"), default_value="one way").tag(sync=True)
     turned = traitlets.Float(0.0, min=0.0, max=1.0).tag(sync=True)
@@ -150,11 +157,11 @@ class EquilibriumExplorer(ModelsByName):
     # optimizer, steps, every, governor, yardsticks}. Empty: it trains nothing.
     lesson = traitlets.Dict().tag(sync=True)
 
-    @traitlets.validate("turned")
+    @traitlets.validate("left", "middle", "right", "turned")
     def _number(self, proposal: traitlets.Bunch) -> Any:
         value = proposal["value"]
         if math.isnan(value):  # which is within any limits
-            raise traitlets.TraitError(f"turned cannot be {value}")
+            raise traitlets.TraitError(f"{proposal['trait'].name} cannot be {value}")
         return value
 
     @traitlets.validate("text")

@@ -10,6 +10,7 @@ from book.kit.words import median, span
 from book.lessons.equilibrium import claims, estimators, evidence, measure, recipe
 from book.lessons.equilibrium.claims import RECORDED
 from book.lessons.equilibrium.evidence import at_most
+from book.lessons.equilibrium.figures import degrees
 from book.lessons.equilibrium.probes import NOT_AEP, QUICKEST
 from tests.pages.said import COUNT, Reading, Says, Told
 
@@ -83,14 +84,15 @@ def of_gradients(lesson: Says, proof: Says, teaching: Says) -> None:
           for of in (at, whole) for sooner, later in pairwise((FEW, AFTER, MANY)))
     )  # fmt: skip
     lesson("With more steps the script's gradient turns away", failed=[MORE], where=away)
-    how_many = f"in each of {COUNT[GRADIENTS.seeds]} untrained models"
-    lesson(f"It is farther away, {how_many}", failed=[MORE], where=away)
-    few, after, many = (f"{at('clipped', steps).mean():.2f}" for steps in (FEW, AFTER, MANY))
-    lesson(f"After {AFTER} steps the cosine is {after}, and after {MANY} it is {many}")
-    near = every(at("clipped", FEW) > 0.985, whole("clipped", FEW) > 0.98)
-    lesson(f"Their *cosine* is {few}", f"After {FEW} steps under the nudge", where=near)
-    stays = every(at("full", AFTER) > 0.99999, at("full", MANY) > 0.999999)
-    lesson("Without the limit it goes to 1 and stays", held=[WHOLE], where=stays)
+    how_many = COUNT[GRADIENTS.seeds]
+    lesson(f"It is farther away, in each of the {how_many}", failed=[MORE], where=away)
+    few, after, many = (degrees(whole("clipped", steps)) for steps in (FEW, AFTER, MANY))
+    near = f"In {how_many} untrained models its gradient then points about 10 degrees beside"
+    lesson(f"stops after {FEW} steps under the nudge", near, where=every((few - 10).abs() < 1.5))
+    turns = f"After {AFTER} steps it is {median(after):.0f} degrees off, and after {MANY} it is"
+    lesson(f"{turns} {median(many):.0f}, by the medians")
+    stays = every(*(degrees(whole("full", steps)) < 0.3 for steps in (AFTER, MANY)))
+    lesson("Without the limit it goes to 0 and stays", held=[WHOLE], where=stays)
     looks = f"At {FEW} steps, in untrained models, it only looked so"
     lesson(looks, held=[PUBLISHED, LIMIT], failed=[MORE])
     lesson("in untrained models more settling made the gradient worse", failed=[MORE], where=away)
@@ -124,7 +126,7 @@ def of_gradients(lesson: Says, proof: Says, teaching: Says) -> None:
 def of_training(lesson: Says, proof: Says, teaching: Says) -> None:
     whole, part = (median(ENDS["frozen"]) - median(ENDS[kind]) for kind in ("AEP", "AEP, clipped"))
     most = "The limit costs AEP most of what it gains"
-    gains = f"ends {whole:.2f} nats below the frozen models, and with the limit only {part:.2f}"
+    gains = f"gains {whole:.2f} nats, by the medians. With the limit it gains only {part:.2f}"
     lesson(most, gains, held=[LIMIT, TAUGHT])
     lesson(f"We trained {COUNT[TRAINING.seeds]} models of each kind")
     farthest = TRAINING.apart.abs().max().item()
@@ -206,8 +208,7 @@ def of_costs(lesson: Says, proof: Says, teaching: Says) -> None:
 def of_settings(lesson: Says, proof: Says, teaching: Says) -> None:
     free, nudged = MODEL.relaxation.steps, AEP.relaxation.steps
     lesson(
-        f"Each has a state, {MODEL.width} numbers",
-        f"After {free} steps it is nearly at rest",
+        f"Each has a state of {MODEL.width} numbers",
         f"The model reads {READS} letters of Shakespeare",
         f"One layer, {READS} letters, {STEPS} steps",
         f"own settings take {free + 2 * nudged} and err",

@@ -43,6 +43,7 @@ def panel() -> list[Any]:
 
 
 PAGES = {
+    "springs": lambda: on_site(EquilibriumExplorer(picture="springs")),
     "numbers": lambda: on_site(EquilibriumExplorer(), "mutual"),
     "network": lambda: on_site(*network()),
     "training": panel,

@@ -1,0 +1,85 @@
+// Two rings between two walls, joined by three springs: one ring is pushed, and the other follows.
+
+import { html, number, slider, svg } from "./_page.js";
+
+/** The springs, from wall to wall, and how stiff one can be. */
+export const SPRINGS = ["left", "middle", "right"];
+export const STIFF = [1, 5];
+const PUSH = 3;
+
+/** How far both rings move, one of them pushed: K⁻¹ f, with K = [[a + b, −b], [−b, b + c]]. */
+export function moved(ring, [a, b, c]) {
+  const det = a * b + b * c + c * a;
+  return [[b + c, b], [b, a + b]][ring].map((x) => (PUSH * x) / det);
+}
+
+// --- the drawing: a row for each ring that is pushed
+
+const [UNIT, HIGH] = [20, 112];
+const [WALL, ...RINGS] = [10, 150, 300];
+const FAR = 450;
+const TURNS = 8;
+const brief = (x) => number(x, 2).replace(/\.?0+$/, "");
+const words = (x, y, text, className) =>
+  svg("text", { x, y, class: `eq-words ${className}`, "text-anchor": "middle" }, text);
+
+/** A spring between two places, drawn thicker the stiffer it is. */
+function coil(from, to, stiff) {
+  const turn = (to - from - 24) / TURNS;
+  const wave = `l${turn / 4} -8l${turn / 2} 16l${turn / 4} -8`;
+  return svg("path", { class: "eq-coil", d: `M${from} 0h12${wave.repeat(TURNS)}H${to}`, "stroke-width": 0.5 + 0.6 * stiff });
+}
+
+function row(ring, stiff) {
+  const far = moved(ring, stiff);
+  const at = RINGS.map((x, i) => x + UNIT * far[i]);
+  const ends = [WALL, ...at, FAR];
+  return svg(
+    "g",
+    { transform: `translate(0 ${52 + HIGH * ring})` },
+    ...[WALL, FAR].map((x) => svg("path", { class: "eq-wall", d: `M${x} -24V24` })),
+    ...stiff.map((k, i) => coil(ends[i], ends[i + 1], k)),
+    ...RINGS.map((x) => svg("circle", { class: "eq-from", cx: x, cy: 0, r: 9 })),
+    ...at.map((x) => svg("circle", { class: "eq-bead", cx: x, cy: 0, r: 9 })),
+    svg("path", { class: "eq-push", d: `M${at[ring] - 44} -28H${at[ring] + 4}` }),
+    svg("path", { class: "eq-push-tip", d: `M${at[ring] + 12} -28l-12 -6v12Z` }),
+    svg("text", { x: at[ring] - 50, y: -23, class: "eq-words eq-pushed", "text-anchor": "end" }, `pushed by ${PUSH}`),
+    ...at.map((x, i) => words((x + RINGS[i]) / 2, 40, `moves by ${brief(far[i])}`, i === ring ? "" : "eq-follows")),
+  );
+}
+
+export function springsView({ uid, model, save, say }) {
+  const picture = svg("svg", { class: "eq-numbers", viewBox: `0 0 ${FAR + WALL} ${2 * HIGH - 8}`, role: "img" });
+  const sliders = SPRINGS.map((name) =>
+    slider({
+      uid,
+      name,
+      label: `${name} spring`,
+      min: STIFF[0],
+      max: STIFF[1],
+      step: 0.5,
+      say: brief,
+      oninput: (k) => save({ [name]: k }),
+    }),
+  );
+  const told = html("p", { class: "eq-verdict eq-followed" });
+  const node = html(
+    "div",
+    { class: "eq-columns" },
+    html("div", { class: "eq-left" }, picture),
+    html("div", { class: "eq-right eq-stiff" }, ...sliders.map((each) => each.node), told),
+  );
+
+  function draw() {
+    const stiff = SPRINGS.map((name) => model.get(name));
+    const [[, right], [left]] = RINGS.map((_, ring) => moved(ring, stiff).map(brief));
+    picture.replaceChildren(...RINGS.map((_, ring) => row(ring, stiff)));
+    sliders.forEach((each, i) => each.set(stiff[i]));
+    told.textContent =
+      `Push the left ring, and the right one follows by ${right}. ` +
+      `Push the right ring, and the left one follows by ${left}.`;
+    picture.setAttribute("aria-label", `Two rings and three springs, twice. ${told.textContent}`);
+    say(told.textContent);
+  }
+  return { node, draw, leave() {} };
+}
