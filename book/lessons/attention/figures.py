@@ -56,14 +56,14 @@ def emblem() -> Picture:
     """The lesson in a small picture: where head 1 looks while `cab` becomes `abc`."""
     text = sorting.complete(sorting.prompt("cab")[:3])
     looks = model("mask").whole(text[:-1]).attention[0].argmax(-1).tolist()
-    with figures.figure(2.6, 1.7) as (fig, ax):
+    with figures.figure(1.75, 1.15) as (fig, ax):
         for place, sign in enumerate(sorting.decode(text.tolist())):
-            ax.text(place, 0, sign, ha="center", va="center", fontsize=15, color=figures.INK)
+            ax.text(place, 0, sign, ha="center", va="center", fontsize=12, color=figures.INK)
         for place in measure.WRITING:
             wide = place - looks[place]
             middle = (place + looks[place]) / 2
             ax.add_patch(
-                Arc((middle, 0.6), wide, 0.8 * wide, theta2=180, color=figures.VIOLET, linewidth=3)
+                Arc((middle, 0.6), wide, 0.8 * wide, theta2=180, color=figures.VIOLET, linewidth=2)
             )
         ax.set(xlim=(-0.6, 6.6), ylim=(-0.7, 2.8))
         ax.axis("off")

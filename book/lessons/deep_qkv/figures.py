@@ -201,12 +201,12 @@ def _swarm(values: Float[Tensor, " n"], width: float) -> tuple[Tensor, Tensor]:
 def emblem() -> Picture:
     """The case in a small picture: seeds still to converge, with the new part and without."""
     crowds = {name: evidence.recorded("chosen")[name] for name in ("plain", "gated")}
-    with figures.figure(2.6, 1.7) as (fig, ax):
+    with figures.figure(1.75, 1.15) as (fig, ax):
         for kind, name, at in (("plain", "old", (330, 56)), ("gated", "new", (30, 22))):
             here = crowds[kind]
             share = 100 * statistics.not_yet(here.arrivals, here.steps)
-            ax.step(here.steps, share, where="post", color=COLOUR[kind], linewidth=2.4)
-            ax.text(*at, name, color=COLOUR[kind], fontsize=12)
+            ax.step(here.steps, share, where="post", color=COLOUR[kind], linewidth=1.8)
+            ax.text(*at, name, color=COLOUR[kind])
         ax.set(xlim=(0, 600), ylim=(0, 104), xticks=[], yticks=[])
     return Picture(
         fig,

@@ -54,7 +54,7 @@ def teach(widget: EquilibriumExplorer, text: Text) -> None:
     widget.teach(**lesson.settings(text))
 
 
-def butterfly(ax: Axes, found: probes.Credit, row: int) -> list[Tensor]:
+def butterfly(ax: Axes, found: probes.Credit, row: int, size: float = 11) -> list[Tensor]:
     """Of the credit for one prediction, the share of each letter: true above, naive below."""
     shares = [found.maps[way][row] / found.maps[way][row].sum() for way in ("exact", "naive EP")]
     for side, share, kind in zip((1, -1), shares, ("AEP", "naive EP"), strict=True):
@@ -68,7 +68,9 @@ def butterfly(ax: Axes, found: probes.Credit, row: int) -> list[Tensor]:
     for at, letter in enumerate(found.letters):
         weight = "bold" if at == row else "normal"
         ink = INK if at <= row else GREY
-        ax.text(at, 0, letter, color=ink, ha="center", va="center", fontsize=11, fontweight=weight)
+        ax.text(
+            at, 0, letter, color=ink, ha="center", va="center", fontsize=size, fontweight=weight
+        )
     ax.set(xlim=(-0.6, len(found.letters) - 0.4), ylim=(-0.85, 0.85), xticks=[], yticks=[])
     ax.spines[:].set_visible(False)
     return shares
@@ -102,8 +104,8 @@ def one_prediction(found: probes.Credit) -> Picture:
 
 def emblem() -> Picture:
     """Two heaps of credit over one row of letters, one looking back and one ahead."""
-    with house.figure(2.6, 1.7) as (fig, ax):
-        butterfly(ax, evidence.credit(), recipe.ASKED)
+    with house.figure(1.75, 1.15) as (fig, ax):
+        butterfly(ax, evidence.credit(), recipe.ASKED, size=8.5)
     return Picture(
         fig,
         "",

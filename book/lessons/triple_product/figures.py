@@ -64,10 +64,10 @@ def emblem() -> Picture:
     """A row of letters that ends in a question, and where a trained head looks for the answer."""
     _, attention = explorer.counting(explorer.AT_HOME)
     shown = slice(len(attention) - recipe.HALF - 1, len(attention))
-    with figure(2.6, 1.7) as (fig, ax):
+    with figure(1.75, 1.15) as (fig, ax):
         ax.bar(range(recipe.HALF + 1), attention[shown].tolist(), color=COLOUR["dot"], width=0.7)
         for i, letter in enumerate(explorer.AT_HOME[shown] + "?"):
-            ax.text(i, -0.16, letter, ha="center", va="center", fontsize=10.5)
+            ax.text(i, -0.16, letter, ha="center", va="center", fontsize=9)
         ax.set(xlim=(-0.7, recipe.HALF + 1.7), ylim=(-0.3, 1.05), xticks=[], yticks=[])
         ax.spines[:].set_visible(False)
         ax.axhline(0, color=GREY, linewidth=1)

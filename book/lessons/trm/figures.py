@@ -247,8 +247,8 @@ def emblem() -> Picture:
     logits, _ = network().trace(clues[None], 1)
     filled = logits[0, 0].argmax(-1)
     wrong = int((filled != solution).sum())
-    with figures.figure(2.6, 1.7, columns=2, width_ratios=(3, 1)) as (fig, (ax, side)):
-        figures.board(ax, clues, BOX, filled=filled, solution=solution, size=8.5)
+    with figures.figure(1.75, 1.15, columns=2, width_ratios=(3, 1)) as (fig, (ax, side)):
+        figures.board(ax, clues, BOX, filled=filled, solution=solution, size=8)
         side.axis("off")
         arrow = dict(arrowstyle="-|>", color=OURS, linewidth=2, connectionstyle="arc3,rad=-1.2")
         side.annotate("", (0, 0.25), (0, 0.75), arrowprops=arrow)

@@ -20,10 +20,10 @@ SHOWN = 9
 
 def emblem() -> Picture:
     """Four letters in a row, and an arrow from the first that passes over the second."""
-    with house.figure(2.6, 1.7) as (fig, ax):
+    with house.figure(1.75, 1.15) as (fig, ax):
         for i, colour in enumerate((GREY, GREY, PUBLISHED, GREY)):
-            ax.plot(i, 0, "s", color=colour, markersize=20, alpha=0.55)
-        _arc(ax, 0, 2, 3.0, PUBLISHED)
+            ax.plot(i, 0, "s", color=colour, markersize=14, alpha=0.55)
+        _arc(ax, 0, 2, 2.2, PUBLISHED)
         ax.set(xlim=(-0.8, 3.8), ylim=(-0.7, 1.6), xticks=[], yticks=[])
         ax.spines[:].set_visible(False)
     alt = "Four squares in a row; an arrow leads from the first over the second to the third."
