@@ -5,7 +5,7 @@ from typing import Any
 import torch
 
 from attn_notes.models.triple_product import cos2_to_plane, stable_volume
-from book.kit.figures import MAUVE, SHARES, Picture, figure
+from book.kit.figures import MAUVE, ON_CELL, SHARES, Picture, figure
 from book.lessons.triple_product.geometry import Shares
 
 
@@ -20,6 +20,10 @@ def idea() -> Picture:
         "volume": -stable_volume(q, keys, r),
         "angle": cos2_to_plane(q, keys, r),
     }
+    ends = {
+        "scores high": ("white", "black", (-1.9, 0.2)),
+        "scores low": ("black", "white", (-0.5, 1.7)),
+    }
     with figure(5.5, 2.1, columns=2, sharey=True) as (fig, axes):
         for ax, (name, score) in zip(axes, panels.items(), strict=True):
             values = score.view(along.shape)
@@ -27,6 +31,8 @@ def idea() -> Picture:
             ax.contourf(along, height, values, levels=levels, cmap=SHARES)
             arrow = {"arrowstyle": "->", "color": MAUVE, "lw": 2}
             ax.annotate("", (1, 0), (0, 0), arrowprops=arrow)
+            for words, (light, dark, at) in ends.items():
+                ax.text(*at, words, color=ON_CELL[light, dark], fontsize=10)
             ax.set_title(name, fontsize=11.5)
             ax.set(aspect="equal", yticks=[0, 1, 2])
             ax.set_xticks([-2, 0, 1, 2], ["−2", "0", "q", "2"])
@@ -35,8 +41,7 @@ def idea() -> Picture:
     return Picture(
         fig,
         title="The volume sees a key’s height, the angle its direction",
-        caption="Where the tip of a key may be, above the plane and along q: the more a place "
-        "stands out from the page, the higher a key there scores.",
+        caption="Each place is one where the tip of a key may be: above the plane, and along q.",
         alt="Contours of two scores over a key’s place. The volume changes with the height only, "
         "in level stripes that get narrower. The angle changes from ray to ray out of the origin.",
     )

@@ -248,7 +248,7 @@ def emblem() -> Picture:
     filled = logits[0, 0].argmax(-1)
     wrong = int((filled != solution).sum())
     with figures.figure(1.75, 1.15, columns=2, width_ratios=(3, 1)) as (fig, (ax, side)):
-        figures.board(ax, clues, BOX, filled=filled, solution=solution, size=8)
+        figures.board(ax, clues, BOX, filled=filled, solution=solution, size=8.0)
         side.axis("off")
         arrow = dict(arrowstyle="-|>", color=OURS, linewidth=2, connectionstyle="arc3,rad=-1.2")
         side.annotate("", (0, 0.25), (0, 0.75), arrowprops=arrow)

@@ -347,8 +347,9 @@ def late(lesson: Says, second: Says, proof: Says) -> None:
     proof("it is ahead, by a fiftieth of a nat", held=[ahead], where=fiftieth)
     single = [lower(ALONE, "angle", column=column) for column in (RECORDED, LONGER)]
     second("The angle’s loss ends lower than the dot product’s", held=single)
-    second("with one layer mostly on letters that nobody can know", where=unknowable_lead() > 0.6)
-    second("and with two only after long training", held=[ahead], failed=[early])
+    gain = "With one layer the gain lies mostly on letters that nobody can know"
+    second(gain, where=unknowable_lead() > 0.6)
+    second("with two it comes only after long training", held=[ahead], failed=[early])
     unsure = "We cannot say that the plane is the reason"
     second(unsure, untold=[control], held=[plane], where=heavier)
     least = claims.volume(evidence.on_record())[-1].findings["we found"]
