@@ -46,7 +46,7 @@ export function told({ reads, text, place, tried }) {
   const [here, letter] = [text[place], tried[place].at(-1)];
   if (!letter) return `At the ${here} all 26 scores are alike. Raise one: which letter makes the loss fall?`;
   const does = way(reads.change(place, letter));
-  if (each[place] === NOTHING) return `No letter moves the loss at the ${here}. Nothing is asked there.`;
+  if (each[place] === NOTHING) return `At the ${here} no letter makes the loss fall. There it asks for nothing.`;
   if (each[place] === SEVERAL) return `At the ${here} the loss falls with several letters.`;
   const called = [`the ${letter}`, NAMES[reads.ahead(place, letter)]].filter(Boolean).join(", ");
   if (does === "falls" && each[place] !== letter) return `With ${letter} raised the loss falls, and not with it alone.`;

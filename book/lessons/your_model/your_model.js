@@ -10,13 +10,13 @@ import { opens } from "./_open.js";
 import { arrows, button, goOn, html, number, player, saver, segments, speaker, svg } from "./_page.js";
 import { LETTERS, NOTHING, reader, SIGNS, SEVERAL, told, UNKNOWN, way } from "./_your_model_asked.js";
 
-const [WIDE, HIGH] = [60, 58]; // of a tile, and of the space for arrows above it
+const [WIDE, HIGH] = [60, 46]; // of a tile, and of the space for arrows above it
 
 /** From above one tile to above another, an arrow. */
 function arrow(from, to) {
   const side = Math.sign(to - from) || 1;
   const [start, end] = [(from + 0.5) * WIDE + 8 * side, (to + 0.5) * WIDE - 8 * side];
-  const top = HIGH - 6 - Math.min(66, 14 + 24 * Math.abs(to - from));
+  const top = HIGH - 6 - Math.min(54, 12 + 17 * Math.abs(to - from));
   return [
     svg("path", { class: "ask-arc", pathLength: 1, d: `M${start} ${HIGH - 4}C${start} ${top} ${end} ${top} ${end} ${HIGH - 10}` }),
     svg("path", { class: "ask-tip", d: `M${end} ${HIGH - 1}l-6 -11h12Z` }),
@@ -90,7 +90,7 @@ function render({ model, el }) {
     const { place, tried } = now();
     save({ tried: withMore(tried, place, LETTERS[i]) });
   });
-  const everything = () => text.map((_, at) => now().reads.all(at));
+  const everything = (reads = now().reads) => text.map((_, at) => reads.all(at));
 
   const quick = player(45, (i) => {
     const { reads, place, tried } = now();
@@ -139,7 +139,7 @@ function render({ model, el }) {
   const root = html(
     "div",
     { class: "attn-widget your-model", role: "group", "aria-label": "Ask the loss" },
-    html("div", { class: "attn-controls ask-which" }, html("span", { class: "attn-label", "aria-hidden": "true" }, "Loss"), which.node),
+    html("div", { class: "attn-controls" }, html("span", { class: "attn-label", "aria-hidden": "true" }, "Loss"), which.node),
     html(
       "div",
       { class: "ask-upper" },
@@ -151,7 +151,6 @@ function render({ model, el }) {
     html("div", { class: "ask-buttons" }, all, every, anew),
     spoken.node,
   );
-
   root.style.setProperty("--places", text.length);
 
   /** What a letter that the loss asks for is drawn as: it should be the next. */
@@ -233,10 +232,10 @@ function render({ model, el }) {
   const unwatch = watch({ loss: draw, place: draw, tried: draw });
   const chosen = { loss: oneOf(() => [...losses.keys()]), place: whole(0, text.length - 1), tried: letters(text.length) };
   const settle = alone({ name: "ask", root, el, model, chosen });
-  const asked = (at) => () => {
-    save({ loss: [...losses.keys()].at(at) });
-    save({ tried: everything() });
-  };
+  const asked = (at) => first(() => {
+    const [loss, reads] = [...losses].at(at);
+    save({ loss, tried: everything(reads) });
+  });
   const shut = opens(root, { asked: asked(0), mended: asked(-1) }, { model, chosen });
   return () => {
     shut();

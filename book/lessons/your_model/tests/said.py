@@ -20,6 +20,7 @@ def said(page: Reading) -> None:
     lesson("It leaves out every second letter", "and left out every second letter", where=skips)
     shifted = "each logit answers for the token after the next" in cells["ask"]
     lesson("they ask at the `c` for the `e`", where=shifted)
+    lesson("At the `p` that is not the `q`, but the `r`", where=shifted)
     lesson("so it was asked for the letter after the next", where=shifted)
     ends = [float(end) for end in re.findall(r"(?:ends at|letter:) (\d[.]\d+)", cells["curves"])]
     lesson("Here the two losses lie on each other", where=len(ends) == 2 and max(ends) < 0.01)
