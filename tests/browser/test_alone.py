@@ -41,7 +41,8 @@ def test_nothing_else_is_seen(stem: str, open_page: OpenPage, axe: CheckPage) ->
     visit.settle()
     expect(page.locator(ALONE)).to_have_attribute("data-show", name)
     expect(page.get_by_role("button", name="Back to the page")).to_be_visible()
-    page.evaluate("Promise.all(document.getAnimations().map((each) => each.finished))")  # a bar fades
+    fading = "Promise.all(document.getAnimations().map((each) => each.finished))"
+    page.evaluate(fading)  # the bar at the side
     assert page.evaluate(BESIDE) == []
     for width in (1280, 390):
         page.set_viewport_size({"width": width, "height": 720})
