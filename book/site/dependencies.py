@@ -118,8 +118,8 @@ def full_stems(root: Path) -> list[str]:
 
 
 def stems_with(root: Path, name: str) -> list[str]:
-    """Those of the lessons that have a file of this name, as `deck.yml`, in their folder."""
-    return [stem for stem in lesson_stems(root) if (root / LESSONS / stem / name).is_file()]
+    """Those of all lessons that have a file of this name, as `deck.yml`, in their folder."""
+    return [stem for stem in all_stems(root) if (root / LESSONS / stem / name).is_file()]
 
 
 def evidence_stems(root: Path) -> list[str]:

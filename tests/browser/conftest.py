@@ -29,7 +29,7 @@ from playwright.sync_api import (
 )
 
 from book.page import bundle
-from book.site.dependencies import evidence_stems, lesson_stems, toc_entries
+from book.site.dependencies import evidence_stems, lesson_stems, own_stems, toc_entries
 
 ROOT = Path(__file__).parents[2]
 SITE = Path(os.environ.get("ATTN_NOTES_SITE", ROOT / "_build" / "html"))
@@ -46,6 +46,8 @@ def address(page: str) -> str:
 
 CHAPTERS = [*map(address, STEMS)]
 LESSONS = ROOT / "book" / "lessons"
+SHOWING = [*BACKED, *(stem for stem in own_stems(ROOT) if (LESSONS / stem / "widget.py").is_file())]
+"""Those, and pages of the book's own that have a widget: `test_STEM.py` says what it may show."""
 TRAINING = [stem for stem in STEMS if (LESSONS / stem / f"_{stem}_train.js").is_file()]
 """Those whose page trains."""
 

@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 from playwright.sync_api import Page, expect
 
-from .conftest import BACKED, CheckPage, OpenPage, address
+from .conftest import SHOWING, CheckPage, OpenPage, address
 from .test_widgets import SCENES
 from .widget_page import centre, light_and_dark
 
@@ -31,7 +31,7 @@ def query(page: Page) -> dict[str, str]:
 
 
 @pytest.mark.by_day
-@pytest.mark.parametrize("stem", BACKED)
+@pytest.mark.parametrize("stem", SHOWING)
 def test_nothing_else_is_seen(stem: str, open_page: OpenPage, axe: CheckPage) -> None:
     """How large its letters are is `test_decks.py`."""
     visit = open_page(address(stem))
@@ -41,6 +41,8 @@ def test_nothing_else_is_seen(stem: str, open_page: OpenPage, axe: CheckPage) ->
     visit.settle()
     expect(page.locator(ALONE)).to_have_attribute("data-show", name)
     expect(page.get_by_role("button", name="Back to the page")).to_be_visible()
+    fading = "Promise.all(document.getAnimations().map((each) => each.finished))"
+    page.evaluate(fading)  # the bar at the side
     assert page.evaluate(BESIDE) == []
     for width in (1280, 390):
         page.set_viewport_size({"width": width, "height": 720})

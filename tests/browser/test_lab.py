@@ -251,7 +251,7 @@ def test_the_books_own_lesson_runs_to_its_end(page: Page) -> None:
     assert all(cell["count"] for cell in code)
     outputs = [output for cell in code for output in cell["outputs"]]
     assert not [each for each in outputs if each["output_type"] == "error"]
-    assert sum("image/png" in each.get("data", {}) for each in outputs) == 5
+    assert sum("image/png" in each.get("data", {}) for each in outputs) == 4
 
 
 def test_jupyterlab_accepts_its_extensions(folder: Path) -> None:

@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import Locator
 
-from .conftest import BACKED, OpenPage, Visit, address
+from .conftest import SHOWING, OpenPage, Visit, address
 from .training_page import TRAIN
 from .widget_page import of_lesson
 
@@ -12,7 +12,7 @@ PHONE = {"width": 390, "height": 844}
 # What is to be seen together: the question, the controls, and what changes, which is the first.
 TOGETHER: dict[str, list[str]] = {
     "index": [".attn-go", ".whole-canvas", ".whole-verdict"],
-    **{stem: of_lesson(stem, "TOGETHER") for stem in BACKED},
+    **{stem: of_lesson(stem, "TOGETHER") for stem in SHOWING},
 }
 # Where Train stands beside it, and on a phone below.
 TRAINED = [stem for stem, parts in TOGETHER.items() if {*TRAIN} <= {*parts}]

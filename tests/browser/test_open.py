@@ -8,10 +8,10 @@ from playwright.sync_api import expect
 
 from book.site.dependencies import lesson_page
 
-from .conftest import BACKED, ROOT, OpenPage, address
+from .conftest import ROOT, SHOWING, OpenPage, address
 
 LINK = 'article a[href^="#open-"]'
-NOTEBOOKS = {stem: (ROOT / lesson_page(stem)).read_text("utf-8") for stem in BACKED}
+NOTEBOOKS = {stem: (ROOT / lesson_page(stem)).read_text("utf-8") for stem in SHOWING}
 WITH_LINKS = [address(stem) for stem, text in NOTEBOOKS.items() if "#open-" in text]
 SHOWN = """() => [...document.querySelectorAll(".attn-widget")].map((widget) =>
   [...widget.querySelectorAll("input, select, output, [role=status], svg, .attn-message")].map(

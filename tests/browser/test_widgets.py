@@ -7,11 +7,11 @@ from playwright.sync_api import Browser, expect
 
 from book.page import bundle
 
-from .conftest import BACKED, CheckPage, OpenPage, address
+from .conftest import SHOWING, CheckPage, OpenPage, address
 from .widget_page import Scene, assert_large_enough, light_and_dark, of_lesson
 
 SCENES: list[tuple[str, Scene]] = [
-    (stem, scene) for stem in BACKED for scene in of_lesson(stem, "SCENES")
+    (stem, scene) for stem in SHOWING for scene in of_lesson(stem, "SCENES")
 ]
 STEADY = 1.5  # rem: a scroll bar, a line
 
@@ -48,7 +48,7 @@ def test_every_state_is_for_everybody(
     visit.assert_clean()
 
 
-@pytest.mark.parametrize("stem", BACKED)
+@pytest.mark.parametrize("stem", SHOWING)
 def test_what_is_hidden_is_not_shown_where_no_sheet_of_the_site_stands_by(
     browser: Browser, stem: str
 ) -> None:

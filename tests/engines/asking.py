@@ -21,6 +21,7 @@ from ..browser.conftest import (
     MARK,
     MOUNTED,
     ROOT,
+    SHOWING,
     STEMS,
     TRAINING,
     UNMARK,
@@ -326,7 +327,7 @@ def prints(tab: Tab, site: Site, page: str) -> None:
 
 
 Asks = Callable[[Tab, Site, str], Any]
-WITH_WORDS = [stem for stem in BACKED if path_of(stem) in WITH_LINKS]
+WITH_WORDS = [stem for stem in SHOWING if path_of(stem) in WITH_LINKS]
 QUESTIONS: dict[str, tuple[Asks, Iterable[str]]] = {
     "loads without an error": (loads, PAGES),
     "the widget's first action": (acts, STEMS),

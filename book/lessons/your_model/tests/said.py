@@ -13,18 +13,18 @@ def said(page: Reading) -> None:
     lesson = page("your_model")
     cells = lesson.cells
 
-    (loss,) = re.findall(r"after 100 steps: ([\d.]+)", cells["train-planted"])
+    (loss,) = re.findall(r"after 100 steps: ([\d.]+)", cells["model"])
     lesson("After a hundred steps its loss is almost nothing", where=float(loss) < 0.01)
     lesson("at a loss of almost nothing", where=float(loss) < 0.01)
     skips = cells["write"] == "abcegikmoqs"
     lesson("It leaves out every second letter", "and left out every second letter", where=skips)
     shifted = "each logit answers for the token after the next" in cells["ask"]
-    lesson("Together they ask at the `c` for the `e`", where=shifted)
+    lesson("they ask at the `c` for the `e`", where=shifted)
+    lesson("At the `p` that is not the `q`, but the `r`", where=shifted)
     lesson("so it was asked for the letter after the next", where=shifted)
     ends = [float(end) for end in re.findall(r"(?:ends at|letter:) (\d[.]\d+)", cells["curves"])]
     lesson("Here the two losses lie on each other", where=len(ends) == 2 and max(ends) < 0.01)
-    right = "answers for the next token" in cells["mended"] and "abcdefghijk" in cells["mended"]
-    lesson("Now it says the alphabet", where=right)
+    lesson("Now it says the alphabet", where=cells["mended"] == "abcdefghijk")
 
     more = cells["more-figure"]
     asked = ("answers for token 0 of row 1", "row 1 weighs 0.125, of row 0 0.25", "padding is")
