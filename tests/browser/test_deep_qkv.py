@@ -17,7 +17,7 @@ from book.lessons.deep_qkv.widget import ABCSorter
 from ..packed import parameters
 from .asked import Asked, asking, close
 from .cell_page import Change
-from .training_page import TRAIN, Challenge
+from .training_page import Challenge
 from .widget_page import Scene
 
 CHAPTER = "book/lessons/deep_qkv/deep_qkv.html"
@@ -133,12 +133,29 @@ def states(widget: Locator) -> Iterator[tuple[str, bool]]:
         yield f"{model}, zeroed and refused", model == "plain"
 
 
+def ran(widget: Locator) -> Iterator[tuple[str, bool]]:
+    """One of each, all of them on their way and at the end, and one that is picked."""
+    use(widget)
+    widget.get_by_role("button", name="One of each").click()
+    yield "one of each", True
+    widget.get_by_role("button", name="All 16").click()
+    widget.get_by_label("Step", exact=True).fill("100")
+    yield "on their way", True
+    widget.get_by_label("Step", exact=True).fill("400")
+    widget.locator(".abc-short").first.press("Enter")
+    yield "at the end", True
+
+
 def use(widget: Locator) -> None:
-    widget.get_by_label("Type three letters").fill("bbc")
+    widget.get_by_role("button", name="One of each").click()
+    widget.get_by_label("Step", exact=True).fill("400")  # it need not be waited for
 
 
-SCENES = [Scene("deep_qkv", states)]
-TOGETHER = [".abc-ask", ".abc-map", ".abc-steps", *TRAIN]
+SCENES = [
+    Scene("race", ran, {1280: 37, 390: 43}),
+    Scene("deep_qkv", states, picture="training", root=".abc-sorter"),
+]
+TOGETHER = [".abc-start", ".abc-board", ".abc-scrub", ".abc-said"]
 KNOWABLE = ["the four it can know"]
 CHALLENGES = [Challenge("all but two sort", KNOWABLE, 16, (0, 2), {"steps": "600"})]
 CHANGES = [

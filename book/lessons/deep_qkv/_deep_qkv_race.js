@@ -270,7 +270,8 @@ export function renderRace({ model, el }) {
 
   function say(at, told) {
     const lanes = race.lanes.map((lane) => `${lane.name}: ${headOf(lane, at)}`);
-    spoken.say(inAll() || !told ? `Step ${at}. ${lanes.join(". ")}. ${told}` : told);
+    const all = model.get("picked") < 0 && (inAll() || !told);
+    spoken.say(all ? sentenceOf([`step ${at}. ${lanes.join(". ")}. ${told}`.trim().replace(/\.$/, "")]) : told);
   }
 
   /** Another race has come from the notebook. */

@@ -23,7 +23,7 @@ from book.page.shown import Models
 from book.page.weights import pack
 
 OPENS = {  # rem high as each opens: wide, on a page, on a phone
-    "sorter": (51.5, 75.0, 95.0),
+    "training": (51.5, 75.0, 95.0),
     "race": (35.0, 35.0, 40.0),
 }
 CLIP = 1.0  # largest norm of a gradient, as in the notebook
@@ -75,7 +75,7 @@ class ABCSorter(Models):
 
     noun = "variant"
 
-    picture = traitlets.Enum(tuple(OPENS), default_value="sorter").tag(sync=True)
+    picture = traitlets.Enum(tuple(OPENS), default_value="training").tag(sync=True)
 
     # The race: {steps, lanes: [[kind, name, words sorted at each step by each seed]]}. Which race,
     # how far it has come, and the sorter that is picked, counted along the lanes; -1: none.

@@ -1,9 +1,8 @@
 """Pages with the sorter; what a reader does there, their transcripts say."""
 
-import os
 from typing import Any
-from unittest.mock import patch
 
+import pytest
 from torch import Generator
 from torch.func import stack_module_state
 
@@ -11,6 +10,7 @@ from attn_notes.models.deep_qkv import Config, Sorter
 from book.lessons.deep_qkv import claims, evidence, figures, recipe
 from book.lessons.deep_qkv.widget import ABCSorter
 from book.page.guess import Guess
+from tests.checked import recalled
 from tests.transcripts.played import on_site
 
 ALL = slice(None)
@@ -50,11 +50,12 @@ def mine() -> list[Any]:
     return [guess, *taught(), picture, guess.score(evidence.predicted(live))]
 
 
-@patch.dict(os.environ, FAST="1")
 def race() -> list[Any]:
     """The lesson's sixteen of each kind, as they are recorded."""
     made = ABCSorter(picture="race")
-    made.enter({kind: recipe.train_kind(kind) for kind in evidence.ASKED}, evidence.ASKED)
+    with pytest.MonkeyPatch.context() as patch:
+        recalled(patch)
+        made.enter({kind: recipe.train_kind(kind) for kind in evidence.ASKED}, evidence.ASKED)
     return on_site(made, "short")
 
 
