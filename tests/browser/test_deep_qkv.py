@@ -9,8 +9,10 @@ import torch
 from playwright.sync_api import Locator, expect
 from torch import Generator, Tensor
 
+from attn_notes.analysis import statistics
 from attn_notes.models.deep_qkv import VARIANTS, Config, Sorter
 from attn_notes.tasks import sorting
+from book.lessons.deep_qkv import recipe
 from book.lessons.deep_qkv.tests.scripts import ALL, beside_another, opened
 from book.lessons.deep_qkv.widget import ABCSorter
 
@@ -103,6 +105,14 @@ def test_zeroing_changes_the_score_as_torch_says(ask: Asked) -> None:
             expect(counter).to_have_text(f"{scores[-1]} of 27 sorted")
         changes += len(set(scores)) - 1
     assert changes  # else the cells drawn above would tell nothing
+
+
+def test_home_is_who_sorts_every_word_from_then_on(ask: Asked) -> None:
+    steps = torch.arange(0, 60, 10)
+    ways = [[27] * 6, [0, 27, 27, 26, 27, 27], [1, 5, 27, 27, 27, 26], [0, 0, 0, 0, 0, 27]]
+    words = torch.tensor(ways).T
+    found = ask("(...race) => widget.arrivalsOf(...race)", steps.tolist(), words.tolist())
+    assert found == statistics.stable_from(words, steps, recipe.SOLVED).tolist()
 
 
 # As test_widgets.py tries it

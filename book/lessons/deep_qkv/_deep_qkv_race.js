@@ -26,7 +26,7 @@ const HIGH = ROWS * GAP;
 const REACH = 24; // how far from a dot a press still takes it
 
 /** From which step on each sorter sorts every word, to the end; infinite if it never does. */
-const arrivalsOf = (steps, words) =>
+export const arrivalsOf = (steps, words) =>
   words[0].map((_, seed) => {
     const last = words.findLastIndex((sorted) => sorted[seed] < WORDS.length);
     return steps[last + 1] ?? Infinity;
