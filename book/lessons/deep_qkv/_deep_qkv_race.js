@@ -191,7 +191,7 @@ export function renderRace({ model, el }) {
     const x = LEFT + ((lineAt(width) - LEFT - 10) * sorted) / WORDS.length;
     const y = LANE * lane + TITLE + HIGH * row;
     if (at < arrivals[of]) return { x, y };
-    const way = at === race.last ? 1 : Math.min(1, (PACE.place(at) - PACE.place(arrivals[of])) / WAY);
+    const way = !motion.going() ? 1 : Math.min(1, (PACE.place(at) - PACE.place(arrivals[of])) / WAY);
     const home = homeAt(lane, homes[of], width);
     return { x: x + way * (home.cx - x), y: y + way * (home.cy - y) };
   }
@@ -219,11 +219,11 @@ export function renderRace({ model, el }) {
   /** One of each, in the order in which they came, and how that went with other seeds. */
   function orderOf() {
     const came = race.lanes.map(({ name, arrivals }) => [name, arrivals[seed()]]).sort(([, a], [, b]) => a - b);
-    const order = came.map(([name, from]) => (from < Infinity ? `${name} at step ${from}` : `${name} never`));
+    const order = came.map(([name, from], i) => (from < Infinity ? `${name} at ${i ? "" : "step "}${from}` : `${name} never`));
     raced.add(seed());
     const [gated, control] = ["gated", "fixed_gate"].map((kind) => race.lanes.find((lane) => lane.kind === kind));
     const first = [...raced].filter((each) => gated.arrivals[each] < control.arrivals[each]).length;
-    const tally = raced.size > 1 ? ` In ${first} of ${raced.size} races so far ${gated.name} came before ${control.name}.` : "";
+    const tally = raced.size > 1 ? ` So far ${gated.name} came before ${control.name} in ${first} of ${raced.size}.` : "";
     return `Seed ${seed()}: ${order.join(", ")}.${tally}`;
   }
 
