@@ -127,7 +127,7 @@ class Packed(Handler):
 
     def send_head(self) -> Any:
         path = Path(self.translate_path(self.path))
-        if path.suffix not in TEXTS or self.path.endswith("?bare") or not path.is_file():
+        if path.suffix not in TEXTS or "?bare" in self.path or not path.is_file():
             return super().send_head()
         content = packed(path)
         self.send_response(200)
@@ -236,7 +236,7 @@ def asked_of(page: Page, question: str) -> Any:
 
 def answers(open_page: Opened) -> Iterator[Row]:
     """How long a press of a key, a text, a slider and a thought take."""
-    page = open_page("book/lessons/deep_qkv/deep_qkv.html?bare")
+    page = open_page("book/lessons/deep_qkv/deep_qkv.html?bare=training")
     widget = page.locator(".attn-widget")
     box = widget.get_by_label("Type three letters")
     times = []

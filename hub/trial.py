@@ -301,7 +301,7 @@ def use_widget(page: Page, student: str) -> None:
         """async () => {
             const notebook = jupyterapp.shell.currentWidget.content;
             notebook.activeCellIndex =
-                notebook.widgets.findIndex((cell) => cell.model.id === 'setup');
+                notebook.widgets.findIndex((cell) => cell.model.id === 'sorter');
             await notebook.scrollToItem(notebook.activeCellIndex, 'start');
         }"""
     )

@@ -133,14 +133,16 @@ function orderField({ question: { name, label, items }, give }) {
 
 const FIELDS = { number: numberField, choice: choiceField, order: orderField };
 
-/** What stands from a figure to the score of these fields would give the answer away: veiled until something is guessed,
- * or at a press. Returns what lifts the veil. */
-function veil(el) {
+const FIRST = { figure: "figure.attn-figure", score: ".scored" };
+
+/** What stands from a figure to the score of these fields would give the answer away, or the score does alone: veiled
+ * until something is guessed, or at a press. Returns what lifts the veil. */
+function veil(el, veils) {
   const below = [];
   for (let next = el.closest(".cell")?.nextElementSibling; next && !next.matches("section"); next = next.nextElementSibling) {
     below.push(next);
   }
-  const first = below.findIndex((each) => each.querySelector("figure.attn-figure"));
+  const first = below.findIndex((each) => each.querySelector(FIRST[veils]));
   const kept = first < 0 ? [] : below.slice(first, below.findIndex((each) => each.querySelector(".scored")) + 1);
   const lift = button("Guess first, or press to see it", () => {
     for (const each of kept) each.inert = false;
@@ -159,7 +161,7 @@ function render({ model, el }) {
   const fields = model.get("questions").map((question) => FIELDS[question.kind]({ question, uid, give }));
   const names = model.get("questions").flatMap(({ kind, name, items }) => (kind === "order" ? items : [name]));
 
-  const lift = veil(el);
+  const lift = veil(el, model.get("veils"));
   const refusals = new Map(); // question -> why what stands in its field is no answer
 
   function give(values, refused = "") {

@@ -326,7 +326,7 @@ def visit(open_page: Callable[..., Visit], request: pytest.FixtureRequest) -> It
 
     Afterwards nothing may have gone wrong.
     """
-    visit = open_page(request.module.CHAPTER + "?bare")
+    visit = open_page(request.module.CHAPTER + "?bare=training")
     yield visit
     visit.assert_clean()
 

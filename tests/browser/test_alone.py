@@ -101,7 +101,7 @@ def test_one_is_back_where_one_was(open_page: OpenPage) -> None:
 
 def test_a_page_on_disk_does_it_too(site: Path, open_page: OpenPage) -> None:
     visit = open_page(
-        "book/lessons/deep_qkv/deep_qkv.html?show=sorter&text=bca", base=site.as_uri() + "/"
+        "book/lessons/deep_qkv/deep_qkv.html?show=sorter-2&text=bca", base=site.as_uri() + "/"
     )
     page = visit.page
     expect(page.locator(f"{ALONE} .abc-output")).to_have_text("abc")

@@ -9,15 +9,17 @@ import torch
 from playwright.sync_api import Locator, expect
 from torch import Generator, Tensor
 
+from attn_notes.analysis import statistics
 from attn_notes.models.deep_qkv import VARIANTS, Config, Sorter
 from attn_notes.tasks import sorting
+from book.lessons.deep_qkv import evidence, recipe
 from book.lessons.deep_qkv.tests.scripts import ALL, beside_another, opened
 from book.lessons.deep_qkv.widget import ABCSorter
 
 from ..packed import parameters
 from .asked import Asked, asking, close
 from .cell_page import Change
-from .training_page import TRAIN, Challenge
+from .training_page import Challenge
 from .widget_page import Scene
 
 CHAPTER = "book/lessons/deep_qkv/deep_qkv.html"
@@ -105,6 +107,15 @@ def test_zeroing_changes_the_score_as_torch_says(ask: Asked) -> None:
     assert changes  # else the cells drawn above would tell nothing
 
 
+def test_home_is_who_sorts_every_word_from_then_on(ask: Asked) -> None:
+    steps = torch.arange(0, 60, 10)
+    ways = [[27] * 6, [0, 27, 27, 26, 27, 27], [1, 5, 27, 27, 27, 26], [0, 0, 0, 0, 0, 27]]
+    words = torch.tensor(ways).T
+    found = ask("(...race) => widget.arrivalsOf(...race)", steps.tolist(), words.tolist())
+    ours = statistics.stable_from(words, steps, recipe.SOLVED)
+    assert found == [step if step < evidence.NEVER else None for step in ours.tolist()]
+
+
 # As test_widgets.py tries it
 
 
@@ -133,12 +144,29 @@ def states(widget: Locator) -> Iterator[tuple[str, bool]]:
         yield f"{model}, zeroed and refused", model == "plain"
 
 
+def ran(widget: Locator) -> Iterator[tuple[str, bool]]:
+    """One of each, all of them on their way and at the end, and one that is picked."""
+    use(widget)
+    widget.get_by_role("button", name="One of each").click()
+    yield "one of each", True
+    widget.get_by_role("button", name="All 16").click()
+    widget.get_by_label("Step", exact=True).fill("100")
+    yield "on their way", True
+    widget.get_by_label("Step", exact=True).fill("400")
+    widget.locator(".abc-short").first.press("Enter")
+    yield "at the end", True
+
+
 def use(widget: Locator) -> None:
-    widget.get_by_label("Type three letters").fill("bbc")
+    widget.get_by_role("button", name="One of each").click()
+    widget.get_by_label("Step", exact=True).fill("400")  # it need not be waited for
 
 
-SCENES = [Scene("deep_qkv", states)]
-TOGETHER = [".abc-ask", ".abc-map", ".abc-steps", *TRAIN]
+SCENES = [
+    Scene("race", ran, {1280: 37, 390: 43}),
+    Scene("deep_qkv", states, picture="training", root=".abc-sorter"),
+]
+TOGETHER = [".abc-start", ".abc-board", ".abc-scrub", ".abc-said"]
 KNOWABLE = ["the four it can know"]
 CHALLENGES = [Challenge("all but two sort", KNOWABLE, 16, (0, 2), {"steps": "600"})]
 CHANGES = [

@@ -132,6 +132,8 @@ def page(lab: str, folder: Path, browser: Browser) -> Iterator[Page]:
     page.evaluate("() => jupyterapp.commands.execute('notebook:run-all-above')")
     page.evaluate(GO_TO, training)
     page.evaluate("() => jupyterapp.commands.execute('notebook:run-cell')")
+    page.evaluate(GO_TO, "sorter")  # which shows what was trained
+    page.evaluate("() => jupyterapp.commands.execute('notebook:run-cell')")
     yield page
     page.close()
 
@@ -156,7 +158,7 @@ def test_it_runs_to_the_end_of_the_first_training(page: Page) -> None:
 
 
 def test_the_widget_answers(page: Page) -> None:
-    widget = shown(page, "setup").locator(".abc-sorter")
+    widget = shown(page, "sorter").locator(".abc-sorter")
     widget.get_by_label("Type three letters").fill("bca")
     expect(widget.locator(".abc-output")).to_have_text(re.compile("^[abc]{3}$"))
     expect(widget.locator(".abc-message")).to_have_text("")
@@ -164,7 +166,7 @@ def test_the_widget_answers(page: Page) -> None:
 
 def test_a_model_is_trained_beside_the_kernel(page: Page) -> None:
     """By the page, as on the site: the kernel has nothing to do with it."""
-    widget = shown(page, "setup").locator(".abc-sorter")
+    widget = shown(page, "sorter").locator(".abc-sorter")
     widget.locator(".attn-settings > summary").click()
     widget.get_by_label("Speed", exact=True).select_option("fast")
     widget.get_by_role("button", name="Train", exact=True).click()
@@ -185,7 +187,7 @@ def test_the_widget_follows_the_kernel(page: Page) -> None:
         """() => jupyterapp.shell.currentWidget.sessionContext.session.kernel
             .requestExecute({code: 'sorter.text = "ccb"; sorter.variant = "strict"'}).done"""
     )
-    widget = shown(page, "setup").locator(".abc-sorter")
+    widget = shown(page, "sorter").locator(".abc-sorter")
     expect(widget.get_by_label("Type three letters")).to_have_value("ccb")
     expect(widget.get_by_label("Model")).to_have_value("strict")
 

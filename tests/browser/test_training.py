@@ -58,7 +58,7 @@ def test_all_seeds_meet_a_challenge(stem: str, asked: Challenge, open_page: Open
 
 def test_a_host_that_bars_workers_is_told_of(site: Path, open_page: OpenPage) -> None:
     with serve(site, policy=f"{STRICT_POLICY}; worker-src 'none'") as base:
-        sorter = open_page(f"{CHAPTER}?bare", base=base).page.locator(".abc-sorter")
+        sorter = open_page(f"{CHAPTER}?bare=training", base=base).page.locator(".abc-sorter")
         sorter.get_by_role("button", name="Train", exact=True).click()
         expect(sorter).to_contain_text("This browser cannot train here")
 
@@ -70,7 +70,7 @@ def test_it_trains_wherever_the_page_lies(
     """Under a policy that allows no code but the page's own, no WebAssembly; or as in WebKit."""
     fixture = "strict_server" if where == "strict" else "server"
     base = site.as_uri() + "/" if where == "disk" else request.getfixturevalue(fixture)
-    visit = open_page(f"{CHAPTER}?bare", base=base)
+    visit = open_page(f"{CHAPTER}?bare=training", base=base)
     if where == "no blobs":
         visit.page.add_init_script(NO_BLOBS)
         visit.page.reload()

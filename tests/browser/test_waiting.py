@@ -115,7 +115,7 @@ def test_training_is_the_workers_and_the_page_does_little_between(
 
 
 def test_a_worker_stops_when_its_slice_is_over(open_page: OpenPage) -> None:
-    page, _ = watched("deep_qkv", open_page, ticking=True)
+    page, _ = watched("deep_qkv", open_page, picture="training", ticking=True)
     page.evaluate(READ_PAGE)
     taken = page.evaluate(
         """async (milliseconds) => {
@@ -131,7 +131,7 @@ def test_a_worker_stops_when_its_slice_is_over(open_page: OpenPage) -> None:
 
 def test_a_key_is_answered_before_anything_else_happens(open_page: OpenPage) -> None:
     """All words have been sorted by then: to type one runs nothing."""
-    page, widget = watched("deep_qkv", open_page)
+    page, widget = watched("deep_qkv", open_page, picture="training")
     before = sum(tasks(page, "page", "input", "answer", "setTimeout", "requestAnimationFrame"))
     for word in ("bca", "ccb"):
         answer, right = widget.evaluate(

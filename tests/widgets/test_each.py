@@ -118,6 +118,7 @@ def test_a_bad_call_says_what_is_wrong_and_changes_nothing(kind):
 
 
 BEYOND: dict[str, dict[str, tuple[Any, ...]]] = {
+    "deep_qkv": {"picture": ("maps",), "racing": ("half",), "at": (-1,), "picked": (-2,)},
     "dialectical": {
         "budget": (-1, 61), "temperature": (-0.1, 2.1), "draw": (-1,), "view": ("leaks",),
         "place": (-2,),

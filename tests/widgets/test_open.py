@@ -23,13 +23,16 @@ def test_some_are_found() -> None:
 
 def known(stem: str) -> set[str]:
     module = bundle.javascript(stem)
-    given = module.rpartition("opens(root, ")[2].partition(");\n  return")[0]
-    if given.startswith(("states,", "view.states")):
-        given = module.rpartition("const states = ")[2].partition("};\n")[0] + "}"
-    for _ in range(4):  # what is in the functions themselves, from the inside
-        given = given[:1] + re.sub(r"\{[^{}]*\}", "", given[1:])
-    presets = re.findall(r'\[\s*"[\w ]+",\s*"(\w+)",\s*\{', module)
-    return {*re.findall(r'[{,]\s*"?([\w-]+)"?(?::|\()', given), *presets}
+    _, *calls = re.split(r"(?<!function )opens\(root, ", module)  # a widget may have several views
+    found = {*re.findall(r'\[\s*"[\w ]+",\s*"(\w+)",\s*\{', module)}  # presets
+    for call in calls:
+        given = call.partition(");\n")[0]
+        if given.startswith(("states,", "view.states")):
+            given = module.rpartition("const states = ")[2].partition("};\n")[0] + "}"
+        for _ in range(4):  # what is in the functions themselves, from the inside
+            given = given[:1] + re.sub(r"\{[^{}]*\}", "", given[1:])
+        found |= {*re.findall(r'[{,]\s*"?([\w-]+)"?(?::|\()', given)}
+    return found
 
 
 @pytest.mark.parametrize("stem", stems_with(ROOT, "widget.py"))

@@ -9,6 +9,7 @@ import { machines } from "./_machines.js";
 import { opens } from "./_open.js";
 import { ALLOWED, answerView } from "./_deep_qkv_answer.js";
 import { VARIANTS, WORDS, parse, score, sortAll, sorted, written } from "./_sorter.js";
+import { renderRace } from "./_deep_qkv_race.js";
 import { sorterTraining } from "./_deep_qkv_train.js";
 import { fullColour, heatMaps } from "./_deep_qkv_weights.js";
 
@@ -34,6 +35,7 @@ const kindOf = (variant, { names, shapes }) => JSON.stringify([variant, names, s
 // The view
 
 async function render({ model, el }) {
+  if (model.get("picture") === "race") return renderRace({ model, el });
   const uid = `abc-${Math.random().toString(36).slice(2)}`;
 
   // What is on the page: the run and seed shown, their weights, the reader's edits of them and

@@ -12,8 +12,9 @@ from jaxtyping import Float
 from torch import Generator, Tensor
 
 from attn_notes.analysis import statistics
-from attn_notes.models.deep_qkv import VARIANTS, ProjectionWeight, Sorter
+from attn_notes.models.deep_qkv import VARIANTS, Config, ProjectionWeight, Sorter
 from attn_notes.tasks import sorting
+from attn_notes.training.ensemble import Run
 from book.kit import figures
 from book.kit.figures import Picture, Yours
 from book.kit.words import listed
@@ -28,6 +29,7 @@ from book.lessons.deep_qkv.evidence import (
     Live,
     step_or_never,
 )
+from book.lessons.deep_qkv.widget import ABCSorter
 from book.page.code.lesson import WRITTEN
 
 _BLUE, _, _, _MAUVE, _VIOLET = figures.COLOURS
@@ -189,6 +191,19 @@ def lesson_race(own: Crowds, live: Live) -> Picture:
     crowds = {kind: own[kind] for kind in ("plain", "gated", "fixed_gate", "plain, knowable")}
     title = "Dividing by three helps as well, and to leave two letters out helps more"
     return when_sorted(crowds, title, recipe.RATE, live=live)
+
+
+def teach(sorter: ABCSorter, runs: Mapping[str, Run]) -> None:
+    """Show what was just trained or is recorded, and train three kinds, each at its rate."""
+    for variant in VARIANTS:
+        kept = runs[variant].parameters if variant in runs else evidence.weights(variant)
+        sorter.load(variant, kept, Config(variant))
+    steps, warmup = recipe.LIVE.steps, recipe.LIVE.warmup
+    for variant in ("plain", "fixed_gate", "gated"):
+        rate = recipe.RATE[variant]
+        sorter.teach(variant, Config(variant), rate=rate, steps=steps, warmup=warmup)
+    found = evidence.finder()
+    sorter.variant, sorter.seed = found.variant, found.seed
 
 
 def _swarm(values: Float[Tensor, " n"], width: float) -> tuple[Tensor, Tensor]:

@@ -1,4 +1,4 @@
-"""The ABC sorter as a widget: type three letters, see every step, train it.
+"""The ABC sorter as a widget: type three letters, see every step, train it; and a race of many.
 
 Forward pass and training step are torch's own, traced into programs that the page runs, so the
 widget needs no kernel once a page has been saved. Weights travel as little-endian float32, exactly
@@ -16,12 +16,16 @@ from attn_notes.models.deep_qkv import VARIANTS, Config, Sorter
 from attn_notes.programs import initial, training
 from attn_notes.programs.forward import forward
 from attn_notes.tasks import sorting
+from attn_notes.training.ensemble import Run
 from book.kit import recorded
 from book.page.bundle import javascript, style
 from book.page.shown import Models
 from book.page.weights import pack
 
-OPENS = (51.5, 75.0, 95.0)  # rem high as it opens: wide, on a page, on a phone
+OPENS = {  # rem high as each opens: wide, on a page, on a phone
+    "training": (51.5, 75.0, 95.0),
+    "race": (35.5, 36.5, 39.5),
+}
 CLIP = 1.0  # largest norm of a gradient, as in the notebook
 
 LOSSES = {
@@ -71,6 +75,15 @@ class ABCSorter(Models):
 
     noun = "variant"
 
+    picture = traitlets.Enum(tuple(OPENS), default_value="training").tag(sync=True)
+
+    # The race: {steps, lanes: [[kind, name, words sorted at each step by each seed]]}. Which race,
+    # how far it has come, and the sorter that is picked, counted along the lanes; -1: none.
+    race = traitlets.Dict().tag(sync=True)
+    racing = traitlets.Enum(("one of each", "all"), default_value="one of each").tag(sync=True)
+    at = traitlets.Int(0, min=0).tag(sync=True)
+    picked = traitlets.Int(-1, min=-1).tag(sync=True)
+
     # runs: variant -> {observe, names, shapes, seeds, weights}
     # variant -> {observe, step, draws, rate, steps, warmup}: what the page needs to train one.
     lessons = traitlets.Dict().tag(sync=True)
@@ -95,6 +108,20 @@ class ABCSorter(Models):
         text = proposal["value"].strip().lower()
         sorting.prompt(text)
         return text
+
+    def enter(self, runs: Mapping[str, Run], names: Mapping[str, str]) -> None:
+        """Let these kinds race, as they were trained.
+
+        Args:
+            runs: kind → its seeds, probed at the same steps.
+            names: of those that race, what each lane is called, from above.
+        """
+        lanes = [
+            [kind.partition(",")[0], name, runs[kind].history["solved"].tolist()]
+            for kind, name in names.items()
+        ]
+        steps = runs[next(iter(names))].steps.tolist()
+        self.race = {"steps": steps, "lanes": lanes}
 
     def load(self, variant: str, parameters: Mapping[str, Tensor], config: Config) -> None:
         """Show these models of one variant; what was shown of it before is replaced.

@@ -2,13 +2,15 @@
 
 from typing import Any
 
+import pytest
 from torch import Generator
 from torch.func import stack_module_state
 
 from attn_notes.models.deep_qkv import Config, Sorter
-from book.lessons.deep_qkv import claims, evidence, figures
+from book.lessons.deep_qkv import claims, evidence, figures, recipe
 from book.lessons.deep_qkv.widget import ABCSorter
 from book.page.guess import Guess
+from tests.checked import recalled
 from tests.transcripts.played import on_site
 
 ALL = slice(None)
@@ -48,7 +50,17 @@ def mine() -> list[Any]:
     return [guess, *taught(), picture, guess.score(evidence.predicted(live))]
 
 
+def race() -> list[Any]:
+    """The lesson's sixteen of each kind, as they are recorded."""
+    made = ABCSorter(picture="race")
+    with pytest.MonkeyPatch.context() as patch:
+        recalled(patch)
+        made.enter({kind: recipe.train_kind(kind) for kind in evidence.ASKED}, evidence.ASKED)
+    return on_site(made, "short")
+
+
 PAGES = {
+    "race": race,
     "word": lambda: on_site(opened(plain=ALL)),
     "weights": lambda: [opened(plain=ALL, gated=ALL)],
     "keys": lambda: [opened(plain=ALL)],

@@ -1,10 +1,12 @@
 """The Python side of the ABC sorter widget: what it takes, refuses and opens on."""
 
 import pytest
+import torch
 from torch import Generator
 from torch.func import stack_module_state
 
 from attn_notes.models.deep_qkv import Config, Sorter
+from attn_notes.training.ensemble import Run
 from book.lessons.deep_qkv.widget import ABCSorter
 
 
@@ -41,3 +43,17 @@ def test_a_variant_that_is_not_the_configs_is_refused():
         with pytest.raises(ValueError, match=said):
             sorter.teach(variant, Config(), **settings)
     assert sorter.runs == sorter.lessons == {}
+
+
+def test_a_race_has_a_lane_for_each_name_in_their_order():
+    solved = {"solved": torch.tensor([[1], [27]])}
+    run = Run({}, {}, torch.tensor([0, 10]), solved, 0.0, torch.nn.Identity())
+    sorter = ABCSorter(picture="race")
+    sorter.enter(
+        {"plain": run, "plain, knowable": run}, {"plain, knowable": "less", "plain": "all"}
+    )
+    words = [[1], [27]]
+    assert sorter.race == {
+        "steps": [0, 10],
+        "lanes": [["plain", "less", words], ["plain", "all", words]],
+    }
