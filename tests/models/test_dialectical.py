@@ -12,18 +12,13 @@ from torch.testing import assert_close
 from attn_notes.analysis.leaks import future_leak
 from attn_notes.models.dialectical import PARTS, PUBLISHED, Config, LanguageModel, Observed
 from attn_notes.tasks import brackets
-from attn_notes.tasks.brackets import PAD, Brackets
+from attn_notes.tasks.brackets import PAD
 
 V = 7
-KINDS = [[*enumerate(PARTS[part])] for part in ("tilts", "values", "tension")]
-# The short loop sees every two kinds together, with one of the rest; the long one all.
 CORRECTED_PARTS = [
-    pytest.param(
-        Config(tilts=tilts, values=values, tension=tension, streams=streams, tension_gate=gate),
-        marks=[] if (i + j + k) % 2 == 0 and (2 * i + j) % 3 == way else [pytest.mark.slow],
-    )
-    for (i, tilts), (j, values), (k, tension) in itertools.product(*KINDS)
-    for way, (streams, gate) in enumerate(((2, True), (2, False), (1, True)))
+    Config(tilts=tilts, values=values, tension=tension, streams=streams, tension_gate=gate)
+    for tilts, values, tension in itertools.product(*map(PARTS.get, ("tilts", "values", "tension")))
+    for streams, gate in ((2, True), (2, False), (1, True))
 ]
 
 
@@ -148,8 +143,11 @@ def independent_forward(model: LanguageModel, x: Tensor) -> tuple[Tensor, Observ
     seed=st.integers(0, 9999),
 )
 def test_forward_equals_an_independent(config: Config, steps: int, length: int, seed: int) -> None:
+    """And where attention reads the past, padding may stand anywhere, and a row in no batch."""
     model = make(config, seed, steps=steps)
     x = strings(3, length, seed)
+    if config.mask == "causal":
+        x = x.masked_fill(torch.rand(x.shape, generator=Generator().manual_seed(seed)) < 0.2, PAD)
     logits, observed = model.observe(x)
     expected, seen = independent_forward(model, x)
     assert_close(observed.attention, seen.attention)
@@ -158,6 +156,8 @@ def test_forward_equals_an_independent(config: Config, steps: int, length: int, 
     assert torch.equal(observed.steps, seen.active.long().sum(1))
     assert_close(logits, expected)
     assert torch.equal(logits, model(x))
+    if config.halting == "absorbing":
+        assert_close(model(x[0]), logits[0])
 
 
 def test_the_published_mask_leaks() -> None:
@@ -195,40 +195,6 @@ def test_published_tension_is_one_by_construction_and_never_halts(generator: Gen
     assert torch.equal(observed.steps, 6 * (x != PAD))
 
 
-@pytest.mark.parametrize("config", CORRECTED_PARTS)
-def test_corrected_attention_reads_the_past_and_no_padding(config: Config) -> None:
-    x = strings(5, 7)
-    x[1], x[2, 0], x[3, 1:4] = PAD, PAD, PAD  # nothing else; at the start; in the middle
-    model = make(config)
-    logits, observed = model.observe(x)
-    assert logits.isfinite().all()
-    attention = observed.attention
-    assert_close(attention.sum(-1), torch.ones_like(attention[..., 0]))
-    readable = (torch.ones(7, 7).tril().bool() & (x != PAD)[:, None, :]) | torch.eye(7).bool()
-    assert (attention > 0).equal(readable[:, None, None].expand_as(attention))
-    assert not observed.active.transpose(1, 2)[x == PAD].any()
-
-
-@pytest.mark.parametrize("config", CORRECTED_PARTS)
-def test_a_row_is_the_same_whatever_its_batch_mates(config: Config) -> None:
-    task = Brackets(pairs=3, max_length=14)
-    model = make(replace(config, tension_tau=0.3, halt_eps=0.1))
-    x, y = task.sample(17, Generator().manual_seed(1))
-    together, seen = model.observe(x)
-    losses = brackets.token_losses(together, y)
-    for i in range(17):
-        row = brackets.trim((x[i : i + 1], y[i : i + 1]))
-        alone, alone_seen = model.observe(row[0])
-        n = row[0].shape[1]
-        assert_close(alone[0], together[i, :n])
-        assert_close(brackets.token_losses(alone, row[1])[0], losses[i, :n])
-        assert torch.equal(alone_seen.steps[0], seen.steps[i, :n])
-        assert (losses[i, n:] == 0).all()
-        flat, flat_seen = model.observe(row[0][0])  # and without a batch at all
-        assert_close(flat, alone[0])
-        assert torch.equal(flat_seen.steps, alone_seen.steps[0])
-
-
 def test_published_rows_depend_on_their_batch_mates() -> None:
     """Some do, in one of a dozen models."""
     for seed in range(12):
@@ -239,27 +205,6 @@ def test_published_rows_depend_on_their_batch_mates() -> None:
         if (moved & (x != PAD)).any():
             return
     raise AssertionError("every row is what it is alone")
-
-
-@pytest.mark.parametrize("tilts", PARTS["tilts"])
-def test_what_has_halted_stays(tilts: str) -> None:
-    """A token that halts in step r is, after all steps, where a head of r steps leaves it."""
-    parts = dict(values="opposed", tension="cosine", tilts=tilts)
-    config = Config(**parts, tension_tau=0.7, halt_eps=0.0, min_steps=2)
-    model = make(config, 3, steps=6)
-    x = strings(31, 11)
-    keep = x != PAD
-    h = model.block.ln1(model.token(x) + model.position.weight[:11])
-    z, observed = model.block.head.observe(h, keep)
-    assert (observed.active[:, 1:] <= observed.active[:, :-1]).all()
-    assert torch.equal(observed.active[:, 0], keep)
-    steps = observed.steps
-    assert (steps[keep] >= 2).all() and (steps[~keep] == 0).all()
-    assert len(steps[keep].unique()) >= 3
-    for r in range(1, 6):
-        shorter = make(config, 3, steps=r).block.head  # the same weights
-        assert torch.equal(shorter(h, keep)[steps == r], z[steps == r])
-    assert torch.equal(z[~keep], h[~keep])
 
 
 def slopes(model: LanguageModel, seed: int = 1) -> tuple[Tensor, Tensor]:
