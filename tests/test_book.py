@@ -1,6 +1,5 @@
 """What every chapter promises: stubs that fail their checks, solutions that pass them."""
 
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -73,14 +72,3 @@ def test_one_command_knows_every_experiment() -> None:
     command = [sys.executable, ROOT / "book" / "experiments", "--list"]
     listed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     assert [line.partition(":")[0] for line in listed.splitlines()] == list(every_experiment())
-
-
-def test_every_column_of_a_table_has_a_heading() -> None:
-    """Who hears a page hears the heading before each number."""
-    head = re.compile(r"^ *(\|.*\|) *\n *\|[ :|-]+\| *$", re.M)
-    pages = {page: page.read_text("utf-8") for page in (ROOT / "book").rglob("*.md")}
-    for page in (ROOT / "book").rglob("*.ipynb"):
-        pages[page] = "\n\n".join(exercises.cells(page, prose=True).values())
-    heads = [(page, row) for page, text in pages.items() for row in head.findall(text)]
-    empty = [(p, row) for p, row in heads if not all(map(str.strip, row.strip("|").split("|")))]
-    assert empty == [] and len(heads) >= 10
