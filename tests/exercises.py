@@ -113,11 +113,15 @@ def leaks(found: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
     return [(path, line) for path, text in found for line in lines if line in text]
 
 
+BUILT = ("LICENSE", "README.md", "pyproject.toml", "book/pyproject.toml")
+"""What a wheel is built from besides its package."""
+
+
 def little_book(folder: Path) -> Path:
     """A book of one page and one exercise, whose packages are next to nothing."""
     package = '"""Tiny."""\n\n__version__ = "0.2.0"\n'
     files: dict[str, Any] = {f"{name}/__init__.py": package for name in ("book", "attn_notes")}
-    for name in ("LICENSE", "README.md", "pyproject.toml", "book/pyproject.toml"):
+    for name in BUILT:
         files[name] = (ROOT / name).read_bytes()
     files["_toc.yml"] = "format: jb-book\nroot: book/lessons/tiny/tiny\n"
     lesson = nbformat.read(ROOT / lesson_page("deep_qkv"), as_version=4)

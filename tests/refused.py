@@ -277,7 +277,7 @@ save(steps=0)  # steps must be at least 1
 save(warmup=-1)  # warmup must be at least 0
 save(decay=-0.1)  # decay must be 0 or more
 forward(nn.Linear(1, 1), {"weight": torch.ones(1)}, ("y",))  # weight: name of an input and of a
-forward(nn.Linear(1, 1), {"x": torch.ones(1)}, ("y", "z"))  # returns 1 tensors, and 2 names
+forward(nn.Linear(1, 1), {"x": torch.ones(1)}, ("y",) * _) for 0, 2  # 1 tensors, and {} name
 """,
     "doubt": """
 causal(tokens=_) for whole([0]), torch.zeros(0, 5).long()  # texts [n, t] of two tokens or more, not

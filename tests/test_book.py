@@ -1,17 +1,14 @@
 """What every chapter promises: stubs that fail their checks, solutions that pass them."""
 
-import ast
-import re
 import subprocess
 import sys
 from pathlib import Path
 
-import nbformat
 import pytest
 
 from attn_notes.analysis import pretrained
 from book.experiments import every_experiment
-from book.site.dependencies import full_stems, imported_names, python_code, read_chapter
+from book.site.dependencies import full_stems, read_chapter
 
 from . import exercises
 from .exercises import CHAPTERS, EVIDENCE, ROOT
@@ -75,43 +72,3 @@ def test_one_command_knows_every_experiment() -> None:
     command = [sys.executable, ROOT / "book" / "experiments", "--list"]
     listed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     assert [line.partition(":")[0] for line in listed.splitlines()] == list(every_experiment())
-
-
-DECIDES = {"attn_notes.analysis.statistics", "book.kit.figures", "book.kit.verdicts"}
-DECIDES |= {"matplotlib", "scipy"}
-"""What computes verdicts, or draws: a notebook calls a chapter's functions that do."""
-
-
-def decides(code: str) -> list[str]:
-    found = [name for name in imported_names(code) if name in DECIDES]
-    for node in ast.walk(ast.parse(code)):
-        called = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
-        if called != "doubt.compare" and called.split(".")[-1] in {  # which a reader calls
-            *("Finding", "Claim", "Picture", "show_figure"),
-            *("ends_lower", "compare", "sign_test", "held"),
-        }:
-            found.append(called)
-        if isinstance(node, ast.keyword) and node.arg in ("alt", "caption", "title"):
-            found.append(node.arg)
-    return found
-
-
-def test_a_notebook_computes_no_verdict_and_draws_no_figure() -> None:
-    wrong = {}
-    for path in sorted((ROOT / "book").rglob("[!.]*.ipynb")):
-        code = (c for c in nbformat.read(path, as_version=4).cells if c.cell_type == "code")
-        found = {(path.stem, c.id): decides(python_code(c.source)) for c in code}
-        wrong |= {place: names for place, names in found.items() if names}
-    assert wrong == {}
-    assert len(decides("import scipy\nverdicts.ends_lower(a)\nshow(f, alt='a curve')")) == 3
-
-
-def test_every_column_of_a_table_has_a_heading() -> None:
-    """Who hears a page hears the heading before each number."""
-    head = re.compile(r"^ *(\|.*\|) *\n *\|[ :|-]+\| *$", re.M)
-    pages = {page: page.read_text("utf-8") for page in (ROOT / "book").rglob("*.md")}
-    for page in (ROOT / "book").rglob("*.ipynb"):
-        pages[page] = "\n\n".join(exercises.cells(page, prose=True).values())
-    heads = [(page, row) for page, text in pages.items() for row in head.findall(text)]
-    empty = [(p, row) for p, row in heads if not all(map(str.strip, row.strip("|").split("|")))]
-    assert empty == [] and len(heads) >= 10

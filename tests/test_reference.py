@@ -1,7 +1,6 @@
 """Code on the pages of reference runs as it stands, in order, and gives what stands beside it."""
 
 import ast
-import importlib
 import re
 from pathlib import Path
 from typing import Any
@@ -78,18 +77,3 @@ def test_a_page_runs_as_it_stands(page, blocks, least, tmp_path, monkeypatch):
             assert eval(expression, names) == value, expression
             asked += 1
     assert len(found) == blocks and asked >= least
-
-
-@pytest.mark.parametrize(
-    "module",
-    [
-        *("", ".doubt", ".programs"),
-        *(f".programs.{name}" for name in ("forward", "initial", "training")),
-        *(f".training.{n}" for n in ("checkpoint", "comparison", "ensemble", "schedules")),
-    ],
-)
-def test_what_is_promised_is_there_and_documented(module):
-    found = importlib.import_module(f"attn_notes{module}")
-    assert found.__all__ and len({*found.__all__}) == len(found.__all__)
-    for name in found.__all__:
-        assert isinstance(getattr(found, name), str) or getattr(found, name).__doc__

@@ -1,7 +1,6 @@
 """A version says what it is made of, and the wheel has it; in small trees of their own."""
 
 import os
-import shutil
 import subprocess
 import sys
 import tarfile
@@ -14,6 +13,8 @@ import pytest
 
 from book.editions import version
 
+from . import exercises
+
 ROOT = Path(__file__).parents[1]
 Patch = pytest.MonkeyPatch
 FIRST = '"""A package."""\n\n__version__ = "0.2.0"\n'
@@ -22,15 +23,10 @@ FIRST = '"""A package."""\n\n__version__ = "0.2.0"\n'
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
     """What wheels are built from: this book's, but for the packages."""
-    root = tmp_path / "tree"
-    names = ("LICENSE", "README.md", "pyproject.toml", "book/pyproject.toml")
-    for name in (*names, "book/editions/version.py"):
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(ROOT / name, root / name)
-    for package in ("attn_notes", "book"):
-        (root / package).mkdir(exist_ok=True)
-        (root / package / "__init__.py").write_text(FIRST, "utf-8")
-    return root
+    files = {f"{package}/__init__.py": FIRST.encode() for package in ("attn_notes", "book")}
+    for name in (*exercises.BUILT, "book/editions/version.py"):
+        files[name] = (ROOT / name).read_bytes()
+    return exercises.written(tmp_path / "tree", files)
 
 
 def commit(root: Path, day: str = "2026-11-24T12:00:00Z") -> str:

@@ -12,7 +12,7 @@ from torch import Generator, Tensor, nn
 from torch.nn import functional as F
 
 from attn_notes.analysis.leaks import future_leak, influence
-from attn_notes.analysis.snapshot import roots, unchanged
+from attn_notes.analysis.snapshot import roots
 from attn_notes.models.triple_product import AttentionOnly, Config
 
 V, T = 5, 7
@@ -104,7 +104,8 @@ def test_the_largest_of_all_replacements_counts(tokens: Tensor) -> None:
 class Model(nn.Module):
     """A past that is summed up, a norm over batch and time, and random numbers of every kind.
 
-    It leaks by the norm in training mode, and by `ahead` whatever the mode.
+    It leaks by the norm in training mode, and by `ahead` whatever the mode. For itself it makes a
+    cache, names, a table that it registers, an attribute, and numbers in place.
     """
 
     def __init__(self, *, norm: bool, ahead: float = 0.0) -> None:
@@ -114,6 +115,7 @@ class Model(nn.Module):
         self.norm = nn.BatchNorm1d(V) if norm else nn.Identity()
         self.drop = nn.Dropout(0.4)
         self.ahead, self.generator = ahead, Generator().manual_seed(3)
+        self.cache, self.names, self.kept = [], {"a": 1}, torch.zeros(2)
         self.register_buffer("calls", torch.zeros(()))
         self.register_buffer("last", None, persistent=False)
 
@@ -121,9 +123,14 @@ class Model(nn.Module):
         h = self.drop(self.mix(causal(x))) + self.ahead * x.sum(1)[:, None, None]
         h = self.norm(h.mT).mT
         self.calls = self.calls + 1  # another tensor each time
-        self.last = h
+        self.last = self.later = h
+        self.register_buffer("table", torch.ones(2), persistent=False)
+        self.cache.append(x)
+        self.names["b"] = len(self.cache)
+        self.kept[0] += 1
         own = torch.rand((), generator=self.generator)
-        return h + self.calls + own + random.random() + np.random.random()
+        drawn = own + random.random() + np.random.random()
+        return h + self.calls + drawn + len(self.cache) + self.kept[0]
 
 
 def state(model: Model) -> dict[str, Any]:
@@ -133,6 +140,7 @@ def state(model: Model) -> dict[str, Any]:
         "buffers": {name: where for name, (where, _) in buffers.items()},
         "weights": {n: w.tolist() for n, w in model.state_dict().items()},
         "last": model.last,
+        "made": ([*model.cache], {*model.names}, model.kept.tolist(), "later" in vars(model)),
         "own": model.generator.get_state().tolist(),
         "torch": torch.get_rng_state().tolist(),
         "numpy": repr(np.random.get_state()),
@@ -227,26 +235,3 @@ def test_the_modules_around_a_model_are_those_that_are_part_of_no_other() -> Non
     assert roots(outer) == [outer]
     assert set(roots(lambda x: other(outer(inner(x))))) == {outer, other}
     assert roots(len) == []
-
-
-def test_what_a_model_makes_for_itself_is_gone_again() -> None:
-    """A cache in a list, a table that it registers, an attribute, numbers in place."""
-
-    class Keeps(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.cache: list[Tensor] = []
-            self.names, self.kept = {"a": 1}, torch.zeros(2)
-
-        def forward(self, x: Tensor) -> Tensor:
-            self.register_buffer("table", torch.ones(2), persistent=False)
-            self.cache.append(x)
-            self.names["b"] = len(self.cache)
-            self.later, self.kept[0] = x, self.kept[0] + 1
-            return x * len(self.cache) + self.kept[0]
-
-    model = Keeps()
-    with unchanged(model) as ask:
-        assert [float(ask(torch.ones(()))) for _ in range(3)] == [2.0] * 3
-    assert model.cache == [] and model.names == {"a": 1} and model.kept.tolist() == [0, 0]
-    assert not hasattr(model, "table") and not hasattr(model, "later")

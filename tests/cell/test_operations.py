@@ -1,4 +1,5 @@
-"""The one table of a page's operations: all that reads it knows them; gradients are torch's."""
+"""The one table of a page's operations: all that reads it knows them, the
+reference too; gradients are torch's."""
 
 import re
 from pathlib import Path
@@ -12,6 +13,7 @@ from torch import Generator
 from attn_notes.programs.operations import TABLE
 from book.page.code import engine
 from book.page.code.python.operations import EAGER, ENTRYWISE, OTHERS
+from book.site.extension import operations as reference
 
 CELL = Path(engine.__file__).parent
 TENSORS = (CELL / "_tensors.js").read_text("utf-8")
@@ -54,3 +56,22 @@ def test_a_gradient_is_torchs(name: str, seed: int, size: int) -> None:
     found = SLOPED[name](g, y.detach(), *(x.detach() for x in arguments))
     for ours, its in zip(found, true, strict=True):
         torch.testing.assert_close(ours, its, rtol=1e-12, atol=1e-12)
+
+
+def test_each_operation_has_a_row() -> None:
+    rows = reference.rows()
+    assert [row[0] for row in rows] == [*ENTRYWISE, *OTHERS, *EAGER]
+    slopes = {row[0]: row[3] for row in rows}
+    assert slopes["mul"] == slopes["mm"] == "yes"
+    assert slopes["argmax"] == slopes["eq"] == slopes["argsort"] == "no"
+
+
+def test_what_is_composed_is_called_as_torch_calls_it() -> None:
+    found = reference.composed()
+    assert {"softmax", "einsum", "pi", "randn"} <= {*found["torch"]}
+    assert {"made", "entrywise", "ENTRYWISE"} & {*found["torch"]} == set()
+    assert {"masked_fill", "mT"} <= {*found["of a tensor"]}
+    assert "node" not in found["of a tensor"]
+    assert {"Linear", "Module", "Parameter"} <= {*found["torch.nn"]}
+    assert all(hasattr(torch.nn.functional, name) for name in found["torch.nn.functional"])
+    assert found["torch.func"] == ["functional_call", "grad", "jvp", "vjp"]

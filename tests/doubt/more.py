@@ -86,15 +86,12 @@ class Window(nn.Module):
         return F.scaled_dot_product_attention(h, h, h, attn_mask=mask)
 
 
-def capacity(first: bool) -> Made:
-    """An expert with room for a few tokens: the first that come, or the strongest."""
+def capacity() -> Made:
+    """An expert with room for a few tokens, the first that come."""
 
     def way(m: Any, h: Tensor) -> Tensor:
-        wanted = m.router(h)[..., 0]
-        taken = (wanted > 0) & ((wanted > 0).cumsum(1) <= 4)
-        if not first:
-            taken = wanted >= wanted.topk(4, 1).values[:, -1:]
-        return h + m.expert(h) * taken[..., None]
+        wanted = m.router(h) > 0
+        return h + m.expert(h) * (wanted & (wanted.cumsum(1) <= 4))
 
     return Made(way, router=nn.Linear(WIDTH, 1), expert=square())
 
@@ -189,24 +186,15 @@ MORE: dict[str, tuple[Callable[[], Any], bool]] = {
     "torch's encoder without": (lambda: Plain(OfTorch(False)), True),
     "torch's heads": (lambda: Plain(heads(True)), False),
     "torch's heads, their mask inverted": (lambda: Plain(heads(False)), True),
-    "a window": (lambda: Plain(Window(0)), False),
-    "a window one too wide": (lambda: Plain(Window(1)), True),
-    "room for those who come first": (lambda: Plain(capacity(True)), False),
-    "room for the strongest": (lambda: Plain(capacity(False)), True),
+    "room for those who come first": (lambda: Plain(capacity()), False),
     "room for the first of a batch": (lambda: Plain(of_batch(True)), True),
     "room for the strongest of a batch": (lambda: Plain(of_batch(False)), True),
     "eight bits a token": (lambda: Plain(partial(narrowed, dims=(2,))), False),
     "eight bits a text": (lambda: Plain(partial(narrowed, dims=(1, 2))), True),
-    "a softmax in float32": (lambda: Plain(in_floats), False),
-    "and a leak below it": (lambda: Plain(partial(in_floats, ahead=1e-9)), True),
     "complex rotations": (lambda: Plain(rotating), False),
     "a gate in a buffer": (lambda: Plain(scheduled(False)), False),
     "a gate in a buffer, and a leak": (lambda: Plain(scheduled(True)), True),
-    "what it keeps": (lambda: Plain(Keeping()), False),
     "the wrong way round": (lambda: Plain(flipped), True),
-    "a slope at what comes": (lambda: Plain(lambda h: h + (h.flip(1) - h.flip(1).detach())), True),
-    "one token in one place": (lambda: Looks(3, 9, 4), True),
-    "which it has read": (lambda: Looks(9, 3, 4), False),
 }
 """Each, and whether it leaks."""
 

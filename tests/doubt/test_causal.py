@@ -54,37 +54,23 @@ def answer(report: Report, check: str, verdict: str) -> doubt.Answer:
     return next(a for a in report.answers if a.check == check and a.verdict == verdict)
 
 
-@pytest.mark.in_short(6)
-@pytest.mark.parametrize("planted", PLANTED, ids=lambda p: p.name)
+@pytest.mark.in_short(11)
+@pytest.mark.parametrize("planted", [*PLANTED, *hidden.PLANTED], ids=lambda p: p.name)
 def test_a_planted_bug_is_found_and_named(planted: Planted) -> None:
+    """Also behind zeros, chance, a cache, a window, or what raises on the way back."""
     report = asked(planted, 70 if "64" in planted.name else 20)
     found = answer(report, planted.check, planted.verdict)
     assert found.module.startswith(planted.module)
     assert report.ok == (planted.verdict == "warning")
-    assert planted.report.partition("#")[2].isdigit()
+    assert planted.report.partition("#")[2].isdigit() or planted in hidden.PLANTED
 
 
-@pytest.mark.in_short(4)
-@pytest.mark.parametrize("honest", HONEST, ids=lambda p: p.name)
+@pytest.mark.in_short(8)
+@pytest.mark.parametrize("honest", [*HONEST, *hidden.HONEST], ids=lambda p: p.name)
 def test_an_honest_double_is_left_alone(honest: Planted) -> None:
-    report = asked(honest, 12)
-    assert report.ok and not report.warnings, str(report)
-    report.raise_for_leak()
-
-
-@pytest.mark.in_short(5)
-@pytest.mark.parametrize("planted", hidden.PLANTED, ids=lambda p: p.name)
-def test_a_bug_that_hides_is_found(planted: Planted) -> None:
-    """Behind zeros, chance, a second output, a cache, a window, or what raises on the way back."""
-    report = asked(planted, 20)
-    assert answer(report, planted.check, planted.verdict) and not report.ok
-
-
-@pytest.mark.in_short(4)
-@pytest.mark.parametrize("honest", hidden.HONEST, ids=lambda p: p.name)
-def test_an_honest_double_of_what_hides_is_left_alone(honest: Planted) -> None:
     report = asked(honest, 20)
     assert report.ok and not report.warnings, str(report)
+    report.raise_for_leak()
 
 
 def test_what_is_found_only_once_parameters_move_is_said_to_be_and_named() -> None:

@@ -20,7 +20,7 @@ from torch.utils.checkpoint import checkpoint
 from attn_notes import doubt
 from attn_notes.doubt import losses as asked_of
 from zoo import mislabelled
-from zoo.mislabelled import PAD, PADDED, TEXTS, Model, V, counts, focal, losses, plain, twice
+from zoo.mislabelled import PAD, PADDED, TEXTS, Model, V, counts, focal, losses, own, plain, twice
 
 
 def said(report: doubt.Targets) -> dict[str, tuple[str, str]]:
@@ -29,6 +29,14 @@ def said(report: doubt.Targets) -> dict[str, tuple[str, str]]:
 
 def ends(report: doubt.Targets) -> set[tuple[int, int, int, int]]:
     return {(a.row, a.place, a.to_row, a.to) for a in report.arrows}
+
+
+def mean(logits: Tensor, x: Tensor) -> Tensor:
+    return F.cross_entropy(logits[:, :-1].mT, x[:, 1:])
+
+
+def ask(model: Any, x: Tensor) -> Tensor:
+    return mean(model(x), x)
 
 
 # Any labels, any weights
@@ -76,10 +84,7 @@ def test_what_is_said_of_labels() -> None:
     for loss, words in (
         (plain, "each logit answers for the next token"),
         (twice, "each logit answers for the token after the next: are labels shifted twice?"),
-        (
-            lambda z, x: F.cross_entropy(z.mT, x),
-            "each logit answers for its own token: are labels not shifted?",
-        ),
+        (own, "each logit answers for its own token: are labels not shifted?"),
         (
             lambda z, x: F.cross_entropy(z[:, 2:].mT, x[:, :-2]),
             "each logit answers for the token 2 back",
@@ -95,7 +100,7 @@ def test_what_is_said_of_labels() -> None:
     ):
         assert said(doubt.targets(loss, TEXTS, V))["label"][1] == words
     assert doubt.targets(twice, TEXTS, V, ahead=2).ok
-    assert doubt.targets(lambda z, x: F.cross_entropy(z.mT, x), TEXTS, V, ahead=0).ok
+    assert doubt.targets(own, TEXTS, V, ahead=0).ok
 
 
 def test_what_is_said_of_rows_documents_and_what_counts() -> None:
@@ -145,7 +150,6 @@ def test_what_is_said_of_weights() -> None:
 
 
 def test_what_is_said_of_rows_and_batches_that_are_empty() -> None:
-    mean = lambda z, x: F.cross_entropy(z[:, :-1].mT, x[:, 1:])  # noqa: E731
     assert said(doubt.targets(mean, TEXTS, V))["empty"] == (
         "ok",
         "a row with nothing to answer for does no harm; a whole batch makes NaN",
@@ -175,7 +179,7 @@ def minus_p(logits: Tensor, x: Tensor) -> Tensor:
 
 def weighed(logits: Tensor, x: Tensor) -> Tensor:
     """By the probability itself: as of a softmax twice each slope is, but for the loss."""
-    loss = F.cross_entropy(logits[:, :-1].mT, x[:, 1:], reduction="none")
+    loss = losses(logits, x)
     return ((-loss).exp().detach() * loss).mean()
 
 
@@ -286,7 +290,6 @@ def test_a_softmax_that_is_missing_is_told_and_a_logarithm_asked_for() -> None:
 def test_a_softmax_in_a_model_is_told() -> None:
     verdict, why = said(doubt.targets(in_turn, TEXTS, V))["softmax"]
     assert (verdict, why) == ("not asked", "the loss returns no number")
-    ask = lambda m, x: F.cross_entropy(m(x)[:, :-1].mT, x[:, 1:])  # noqa: E731
     for right in (True, False):
         model = nn.Sequential(Model(), nn.LogSoftmax(-1) if right else nn.Softmax(-1))
         report = doubt.targets(ask, TEXTS, V, model=model)
@@ -325,39 +328,17 @@ def certain(logits: Tensor, x: Tensor) -> Tensor:
     return plain(logits, x) - 0.1 * (p.exp() * p).sum(-1).mean()
 
 
-def taught(logits: Tensor, x: Tensor) -> Tensor:
-    teacher = torch.randn(4, 10, V, generator=Generator().manual_seed(1)).softmax(-1)
-    return 0.5 * plain(logits, x) + 0.5 * F.cross_entropy(logits[:, :-1].mT, teacher.mT)
-
-
-def by_rows(x: Tensor) -> Tensor:
-    """What a token weighs in the mean of the rows' means."""
-    return (1 / counts(x).sum(1, keepdim=True).clamp(min=1)).expand(x.shape)
-
-
-def of_rows(logits: Tensor, x: Tensor) -> Tensor:
-    return (losses(logits, x).sum(1) / counts(x).sum(1).clamp(min=1)).mean()
-
-
-@pytest.mark.parametrize("loss", [in_turn, in_place, one_by_one, focal, sampled, certain, taught])
+@pytest.mark.parametrize("loss", [in_turn, in_place, one_by_one, focal, sampled, certain])
 def test_an_honest_loss_is_left_alone_however_it_is_written(loss: Callable[..., Any]) -> None:
     report = doubt.targets(loss, TEXTS % 50, V)
     assert report.ok and not report.warnings, report
     off = doubt.targets(lambda z, x: loss(z[:, :-1], x[:, 1:]), TEXTS % 50, V)
-    assert loss is taught or "token after the next" in off.bad[0].found
-
-
-def test_means_of_rows_may_be_meant() -> None:
-    assert doubt.targets(of_rows, PADDED, V, pad=PAD).bad
-    assert doubt.targets(of_rows, PADDED, V, pad=PAD, weights=by_rows).ok
-    meant = by_rows(PADDED)
-    assert doubt.targets(of_rows, PADDED, V, pad=PAD, weights=meant).ok
+    assert "token after the next" in off.bad[0].found
 
 
 @pytest.mark.parametrize(("v", "form"), [(3, (2, 6)), (8, (3, 16)), (5000, (1, 40))])
 def test_any_vocabulary_and_any_form(v: int, form: tuple[int, int]) -> None:
     x = torch.randint(v, form, generator=Generator().manual_seed(3))
-    mean = lambda z, x: F.cross_entropy(z[:, :-1].mT, x[:, 1:])  # noqa: E731
     assert doubt.targets(mean, x, v).ok
     assert doubt.targets(lambda z, x: mean(z[:, :-1], x[:, 1:]), x, v).bad
 
@@ -388,15 +369,10 @@ def several(shifts: tuple[int, int], model: Any, x: Tensor) -> Tensor:
 
 
 def test_a_row_that_is_pushed_away_is_wrong_where_weights_say_that_it_is_not() -> None:
-    signs = torch.tensor([1.0, -1.0]).repeat(len(TEXTS))[: len(TEXTS)]
-
-    def loss(z: Tensor, x: Tensor) -> Tensor:
-        each = F.cross_entropy(z[:, :-1].mT, x[:, 1:], reduction="none")
-        return (signs[: len(x), None] * each).mean()
-
-    plain = torch.ones(TEXTS.shape)
-    assert doubt.targets(loss, TEXTS, V, weights=plain).bad
-    assert doubt.targets(loss, TEXTS, V, weights=signs[:, None] * plain).ok
+    signs, even = torch.tensor([1.0, -1.0, 1.0, -1.0])[:, None], torch.ones(TEXTS.shape)
+    loss = lambda z, x: (signs[: len(x)] * losses(z, x)).mean()  # noqa: E731
+    assert doubt.targets(loss, TEXTS, V, weights=even).bad
+    assert doubt.targets(loss, TEXTS, V, weights=signs * even).ok
 
 
 def test_several_tokens_at_a_time_are_a_head_each_and_a_shift_is_seen_beside_them() -> None:
@@ -550,7 +526,6 @@ def test_a_model_that_is_compiled_is_heard() -> None:
 
 def test_functions_tables_and_loops_around_a_model() -> None:
     table, model = nn.Parameter(torch.randn(V, V)), Model()
-    ask = lambda m, x: F.cross_entropy(m(x)[:, :-1].mT, x[:, 1:])  # noqa: E731
     for asked in (lambda x: table[x], nn.Embedding(V, V), model, lambda x: model(x)):
         assert doubt.targets(ask, TEXTS, V, model=asked).ok
 

@@ -1,8 +1,8 @@
 """A model of somebody's own by its file, and the report on somebody's claim."""
 
 import os
-import subprocess
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -173,13 +173,20 @@ def test_a_printed_line_fits_a_page_and_keeps_its_words() -> None:
     assert all(line.startswith(" " * 10) for line in lines[1:])
 
 
-@pytest.mark.slow
-def test_what_somebody_else_writes_with_types_is_taken() -> None:
-    """Losses, arms and calls of an `nn.Module`; what torch has not typed is torch's."""
-    theirs = Path(__file__).with_name("theirs.py")
-    kept = Path(os.environ["MPLCONFIGDIR"]).with_name("mypy")  # what it read of torch, run to run
-    how = ["--strict", "--config-file=", f"--cache-dir={kept}", "--untyped-calls-exclude=torch"]
-    said = subprocess.run(
-        [sys.executable, "-m", "mypy", *how, theirs], capture_output=True, text=True, check=False
-    )
-    assert said.returncode == 0, said.stdout + said.stderr
+def test_a_report_in_a_line_has_its_head_and_how_many_answers() -> None:
+    model = torch.nn.Sequential(torch.nn.Embedding(5, 4), torch.nn.Linear(4, 5))
+    report = doubt.causal(model, torch.arange(10)[None] % 5, 5)
+    head, *rest = str(report).splitlines()
+    assert repr(report) == f"Report({head}; {len(report.answers)} answers)"
+    assert len(report.answers) > 3 and len(rest) >= len(report.answers)
+
+
+def test_a_comparison_in_a_line_has_its_effect_and_none_of_its_tensors() -> None:
+    def way(off: float) -> Callable[[float, Sequence[int]], torch.Tensor]:
+        return lambda rate, seeds: off + rate + torch.tensor([s % 7 for s in seeds]) / 10
+
+    found = doubt.compare(way(0.0), way(1.0), [0.1, 0.2], seeds=8)
+    told = repr(found)
+    assert told.startswith(f"Compared({str(found).splitlines()[0]}; 2 rates on other seeds; ")
+    assert "8 seeds each" in told and "tensor" not in told
+    assert isinstance(found.ours, torch.Tensor)

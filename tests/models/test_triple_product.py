@@ -1,4 +1,3 @@
-import copy
 import itertools
 import math
 
@@ -192,7 +191,7 @@ def test_without_a_plane_the_angle_is_to_the_query(length: float, generator: Gen
     assert torch.equal(cos2_to_plane(q, 0 * k, length * q), torch.zeros(5, 7))
 
 
-def independent_forward(model: AttentionOnly, x: Tensor) -> Tensor:
+def independent_forward(model: AttentionOnly, x: Tensor, loudness: Tensor) -> Tensor:
     """The same function for one sequence: loops, and the determinant of every Gram matrix."""
     config, w = model.config, dict(model.named_parameters())
     heads, d = config.heads, config.d
@@ -201,7 +200,7 @@ def independent_forward(model: AttentionOnly, x: Tensor) -> Tensor:
         rms = (h.square().mean(-1, keepdim=True) + 1e-5).sqrt()
         return h / rms * w[f"norms.{n}.weight"] if config.residual else h
 
-    h = w["embedding.weight"][x]
+    h = w["embedding.weight"][x] * loudness[:, None]
     for n in range(config.layers):
         w_n = {name.removeprefix(f"layers.{n}."): p for name, p in w.items()}
         names = "qkv" if config.score in ("dot", "line") else "qkrv"
@@ -257,14 +256,16 @@ def test_forward_equals_an_independent_one(config: Config, length: int, seed: in
         for p in model.parameters():
             p.mul_(1.5).add_(0.2 * torch.randn(p.shape, generator=generator, dtype=torch.float64))
     x = torch.randint(13, (3, length), generator=generator)
-    logits, attention = model.observe(x)
-    expected = torch.stack([independent_forward(model, row) for row in x])
+    loudness = 0.5 + torch.rand(x.shape, generator=generator).double()
+    logits, attention = model.observe(x, loudness)
+    expected = torch.stack([*map(independent_forward, [model] * 3, x, loudness)])
     if config.head_dim == 2 and config.score == "angle":
         assert_close(logits, expected)  # every key lies in the plane: attention is even
         even = 1 / torch.arange(1, length + 1, dtype=torch.float64)[:, None]
         assert_close(attention, even.expand(length, length).tril().expand_as(attention))
     assert_close(logits, expected, rtol=1e-6, atol=1e-6)
-    assert torch.equal(logits, model(x))
+    assert torch.equal(logits, model(x, loudness))
+    assert_close(model(x), model(x, torch.ones_like(loudness)))
     assert attention.shape == (3, config.layers, config.heads, length, length)
     assert_close(attention.sum(-1), torch.ones_like(attention[..., 0]))
 
@@ -282,15 +283,6 @@ def test_a_layer_uses_the_form_that_it_was_made_with(
         monkeypatch.setitem(VOLUMES, name, lambda *x, n=name, v=volume: called.append(n) or v(*x))
     AttentionOnly(Config("volume", form), generator)(torch.ones(1, 3, dtype=torch.long))
     assert called == [form]
-
-
-def test_loudness_multiplies_the_embedding_once(generator: Generator) -> None:
-    model = AttentionOnly(Config(layers=2, residual=True), generator)
-    x = torch.arange(16)[None]
-    loudness = torch.rand(1, 16, generator=generator) + 0.5
-    louder = copy.deepcopy(model)
-    louder.embedding.weight.data *= loudness[0, :, None]
-    assert_close(model(x, loudness), louder(x))
 
 
 @pytest.mark.parametrize("score", SCORES)

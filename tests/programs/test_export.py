@@ -372,9 +372,3 @@ def test_a_methods_inputs_are_its_own_and_the_weights() -> None:
     }
     one = forward(Two(), {**X, "z": torch.ones(2)}, ("value",), method="one")
     assert list(one.outputs) == ["value"]
-
-
-@pytest.mark.parametrize("names", [("y",), ("y", "e", "more")])
-def test_as_many_names_as_outputs_are_wanted(names: tuple[str, ...]) -> None:
-    with pytest.raises(ValueError, match=rf"forward returns 2 tensors, and {len(names)} name"):
-        forward(Two(), X, names)

@@ -50,16 +50,6 @@ def test_count_losses_equal_counting_in_dictionaries(content: str, order: int) -
     assert_close(text.count_losses(order), expected)
 
 
-@pytest.mark.parametrize("order", [1, 2, 4])
-def test_the_probabilities_of_all_characters_sum_to_one(order: int) -> None:
-    history, total = "abracadabracab", 0.0
-    for character in "abcdr":
-        text = Text("abracadabra" * 12 + "cdr" + history + character)
-        # The same nine tenths, and so the same counts, whatever the last character is.
-        total += math.exp(-text.count_losses(order)[-1].item())
-    assert total == pytest.approx(1)
-
-
 def test_pieces_are_pieces_of_the_training_part() -> None:
     text = Text("".join(map(chr, range(300, 300 + 97))))  # each character once: its own position
     pieces = text.sample(4000, 13, Generator().manual_seed(2))

@@ -42,7 +42,3 @@ def test_two_files_of_one_name_are_told_of(tmp_path: Path) -> None:
     assert "one/_part.js and " in said and said.endswith("give one of them another name")
     with pytest.raises(FileExistsError, match="another name"):
         bundle.javascript("two", folders)
-
-
-def test_every_import_is_there() -> None:
-    assert [*bundle.wrong()] == []

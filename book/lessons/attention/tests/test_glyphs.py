@@ -29,12 +29,6 @@ def test_a_picture_keeps_to_its_frame_and_is_silent(name):
         assert min(x, y) >= 0 and min(w, h) > 0 and x + w <= width and y + h <= height
 
 
-def test_the_first_head_finds_each_letter_that_is_to_be_written():
-    it = glyphs.seen()
-    assert it.whole.attention[0, glyphs.ASKS :].argmax(-1).tolist() == [*map("cab".index, "abc")]
-    assert it.whole.logits[glyphs.ASKS :].argmax(-1).tolist() == [1, 2, 3], "which are a, b and c"
-
-
 def test_the_score_is_that_of_the_query_and_the_key_beside_it():
     it = glyphs.seen()
     score = it.whole.query[0, glyphs.ASKS] @ it.whole.key[0, glyphs.FOUND] / math.sqrt(3)

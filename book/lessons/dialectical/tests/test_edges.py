@@ -10,7 +10,8 @@ import pytest
 import torch
 from torch import Generator
 
-from attn_notes.models.dialectical import LanguageModel
+from attn_notes.models.dialectical import PUBLISHED, LanguageModel
+from attn_notes.tasks.brackets import Brackets
 from attn_notes.training.ensemble import Run
 from book.lessons.dialectical import claims, evidence, figures, recipe, tables
 from book.lessons.dialectical.evidence import Live, Recorded
@@ -144,3 +145,19 @@ def test_a_widget_gets_the_first_seed_and_trains_as_the_recipe_says(monkeypatch)
     asked = {key: getattr(recipe.IN_PAGE, key) for key in ("steps", "batch", "warmup")}
     asked |= {"rate": recipe.IN_PAGE.lr, "near": recipe.NEAR_IN_PAGE}
     assert teach.mock_calls == [call(*each, recipe.TASK, **asked) for each in kinds.items()]
+
+
+def test_it_has_the_settings_of_its_task() -> None:
+    widget = BracketGenerator(Brackets(pairs=3, max_length=20, filler=0.1))
+    assert widget.task == dict(pairs=3, max_length=20, filler=0.1, fewest=1)
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [({"vocabulary": 11}, "has 7 tokens, not 11"), ({"pad": 0}, "padding is token 6, not 0")],
+)
+def test_a_model_of_another_task_is_refused(change: dict[str, int], sentence: str) -> None:
+    widget = BracketGenerator()
+    with pytest.raises(ValueError, match=sentence):
+        widget.load("one", {}, replace(PUBLISHED, **change))
+    assert widget.runs == {}

@@ -105,16 +105,6 @@ def test_what_was_solved_and_is_not_any_more():
     assert measure.lost(right).tolist() == [0, 1, 0, 2]
 
 
-def test_stopping_by_hand():
-    halt = torch.tensor([[0.6, 0.1, 0.4], [0.9, 0.7, 0.2], [0.2, 0.9, 0.3]]).logit()
-    right = torch.tensor([[0, 1, 0], [1, 0, 0], [1, 0, 1]]).bool()
-    seen = measure.Solving(right, right.float(), halt)
-    for level, steps, share in ((0.5, [1, 2, 3], 1 / 3), (0.8, [2, 3, 3], 2 / 3)):
-        wanted = (pytest.approx(sum(steps) / 3), pytest.approx(share))
-        assert tuple(x.item() for x in measure.stop(seen, level)) == wanted
-    assert seen.halt.equal(halt)
-
-
 def test_reliability_by_hand():
     estimates = torch.tensor([0.0, 0.25, 0.5, 0.74, 0.75, 1.0, 0.9])
     right = torch.tensor([0, 1, 1, 0, 1, 1, 0]).bool()
@@ -141,19 +131,6 @@ def test_thoughts_are_read_after_every_use(model, batch):
     a = CONFIG.latent_steps
     assert read.mind[a].equal(read.mind[a - 1]) and read.answer[a - 1].equal(read.answer[0])
     assert not read.mind[a - 1].equal(read.mind[a - 2])
-
-
-def test_how_much_is_legible_by_hand():
-    puzzles = torch.tensor([[1, 0, 0], [0, 2, 3]])
-    solutions = torch.tensor([[1, 2, 3], [1, 2, 3]])
-
-    def reads(digits: list[list[int]]) -> Tensor:
-        return nn.functional.one_hot(torch.tensor(digits), 4).float()[None]
-
-    # Of three blanks two are right; a clue that is read right or wrong counts for nothing.
-    answer, mind = reads([[3, 2, 3], [2, 2, 3]]), reads([[1, 1, 1], [1, 1, 1]])
-    found = measure.legible(measure.Thoughts(answer, mind), (puzzles, solutions))
-    assert_close(tuple(found), (torch.tensor([2 / 3]), torch.tensor([1 / 3])))
 
 
 def test_every_puzzle_has_one_difficulty():

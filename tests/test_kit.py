@@ -1,0 +1,195 @@
+"""What lessons share: tables, clocks, costs, records, claims, and how numbers are printed."""
+
+import json
+import math
+from functools import partial
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+from attn_notes.models.attention import causal_attention
+from book.kit import cost, notebook, results, words
+from book.kit.claims import Claim, corrected
+from book.kit.verdicts import Finding
+
+
+def test_table_escapes_and_marks_headings():
+    data = notebook.table(["a", "<b>"], [["x", 1], ["y & z", "<script>"]], kind="claims").data
+    assert data.startswith('<table class="notes-table claims">')
+    assert '<th scope="col">&lt;b&gt;</th>' in data
+    assert '<th scope="row">y &amp; z</th><td>&lt;script&gt;</td>' in data
+    assert "<b>" not in notebook.table(["a"], [], kind='"><b>').data
+    for row in (["x"], ["x", "y", "z"]):
+        with pytest.raises(ValueError, match=f"2 columns, but a row of {len(row)} cells"):
+            notebook.table(["a", "b"], [row])
+
+
+def test_source_is_the_packages_own():
+    text = notebook.source(causal_attention).data
+    assert text.startswith("```python\n") and text.endswith("\n```")
+    assert "def causal_attention(" in text
+
+
+def test_progress_rewrites_one_line_and_prints_without_jupyter(monkeypatch, capsys):
+    lines: list[str] = []
+    handle = SimpleNamespace(update=lambda bundle, raw: lines.append(bundle["text/plain"]))
+    monkeypatch.setattr(notebook.time, "perf_counter", lambda: 3.0)
+    notebook.Progress()("step 3 of 7")
+    assert "step 3 of 7 · 0 s" in capsys.readouterr().out
+    monkeypatch.setattr(notebook, "display", lambda *a, **k: handle)
+    notebook.Progress()("step 3 of 7")
+    assert lines == ["step 3 of 7 · 0 s"]
+
+
+def test_clock_says_seconds_and_machine(monkeypatch):
+    seconds = iter((3.0, 10.4))
+    monkeypatch.setattr(notebook.time, "perf_counter", lambda: next(seconds))
+    assert "this run took 7 s on" in notebook.Clock().report().words
+
+
+def test_the_peak_is_the_most_that_is_held_at_once() -> None:
+    x = torch.ones(1000, 250)  # a million bytes, held before
+
+    def work() -> torch.Tensor:
+        doubled = x * 2
+        more = doubled + 1
+        del doubled
+        return torch.cat([more, x])  # one and two million at once
+
+    assert 3_000_000 <= cost.peak_bytes(work) < 3_001_000
+
+
+def test_a_result_that_is_kept_counts_and_a_first_call_does_not() -> None:
+    kept: list[torch.Tensor] = []
+
+    def work() -> None:
+        if not kept:
+            kept.append(torch.ones(1_000_000))
+        torch.ones(1000)
+
+    assert 4000 <= cost.peak_bytes(work) < 5000
+
+
+def test_times_are_the_best_of_several_and_taken_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = []
+    now = 100.0
+    taking = {"slow": iter([20.0, 30.0, 10.0, 20.0]), "quick": iter([3.0, 2.0, 2.0, 1.0])}
+
+    def work(name: str) -> None:
+        nonlocal now
+        calls.append(name)
+        now += next(taking[name])
+
+    monkeypatch.setattr(cost, "time", SimpleNamespace(perf_counter=lambda: now))
+    found = cost.seconds({name: partial(work, name) for name in taking}, repeats=3)
+    assert calls == ["slow", "quick"] * 4
+    assert found == {"slow": 10.0, "quick": 1.0}
+
+
+def test_round_trip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ATTN_NOTES_RESULTS", str(tmp_path / "new"))
+    path = results.save("toy", {"steps": 3}, {"a": {"solved": [[1, 2]]}})
+    assert path == tmp_path / "new" / "toy.json"
+    record = results.load("toy")
+    assert record["settings"] == {"steps": 3}
+    assert record["runs"] == {"a": {"solved": [[1, 2]]}}
+    assert set(record["versions"]) == {"python", "torch"}
+    json.loads(path.read_text())
+
+
+def test_missing_record_says_what_there_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ATTN_NOTES_RESULTS", str(tmp_path))
+    with pytest.raises(FileNotFoundError, match="there are: none"):
+        results.load("toy")
+    results.save("other", {}, {})
+    with pytest.raises(FileNotFoundError, match=r"no recorded run 'toy' .* there are: other"):
+        results.load("toy")
+
+
+def test_what_could_not_be_written_is_read_as_nan() -> None:
+    values = [[0.5, math.nan], [math.inf, 1 / 3]]
+    written = json.dumps([[results.rounded(value) for value in row] for row in values])
+    read = results.numbers(json.loads(written))
+    wanted = torch.tensor([[0.5, math.nan], [math.nan, 0.3333]], dtype=torch.float64)
+    torch.testing.assert_close(read, wanted, rtol=0, atol=0, equal_nan=True)
+    assert results.numbers([]).shape == (0,)
+
+
+def claim(text: str, p: float | None, family: str = "f", where: str = "live") -> Claim:
+    return Claim(text, {where: Finding(True, "3 of 4", p)}, family=family)
+
+
+def test_a_family_is_corrected_together_and_no_other() -> None:
+    """Two questions double the smaller p; another family, other evidence and no p do not count."""
+    claims = [
+        claim("a", 0.02),
+        claim("b", 0.04),
+        claim("c", 0.04, family="g"),
+        claim("d", 0.04, where="recorded"),
+        claim("e", None),
+        claim("f", 0.04, family=""),
+        claim("n", math.nan, family="h"),
+    ]
+    found = [next(iter(c.findings.values())) for c in corrected(claims)]
+    assert [f.p for f in found] == pytest.approx([0.04, 0.04, 0.04, 0.04, None, 0.04, 1.0])
+    assert [f.verdict for f in found] == [True] * 6 + [None]
+    found = [c.findings["live"] for c in corrected([claim("a", 0.03), claim("b", 0.03)])]
+    assert [(f.verdict, f.p) for f in found] == [(None, 0.06)] * 2
+    (lost,) = corrected([Claim("a", {"live": Finding(False, "", 0.01)}, family="f")])
+    assert lost.findings["live"].verdict is False
+    assert str(found[0]).replace("\u00a0", " ") == "could not be told: 3 of 4, p = 0.060"
+
+
+def test_a_list() -> None:
+    listed = {"": "", "a": "a", "ab": "a and b", "abc": "a, b and c", "abcd": "a, b, c and d"}
+    assert {parts: words.listed([*parts]) for parts in listed} == listed
+
+
+def test_a_number_has_a_minus_sign_and_no_hyphen() -> None:
+    numbers = {(-1.25, 1): "−1.2", (-0.5, 3): "−0.500", (2.0, 0): "2", (math.nan, 2): "nan"}
+    assert {given: words.number(*given) for given in numbers} == numbers
+    assert words.signed("-1 to -2") == "−1 to −2"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.0, "0"),
+        (1.0, "1"),
+        (1234.6, "1,235"),
+        (-1234.6, "−1,235"),
+        (0.00123, "1 × 10⁻³"),
+        (-0.25, "−2 × 10⁻¹"),  # to even
+        (3e-12, "3 × 10⁻¹²"),
+        (-0.001, "−1 × 10⁻³"),
+        (math.nan, "nan"),
+        (math.inf, "inf"),
+    ],
+)
+def test_a_number_in_as_few_digits_as_a_table_needs(value: float, text: str) -> None:
+    assert words.rounded(value) == text
+
+
+def test_a_span_goes_from_the_lowest_to_the_highest() -> None:
+    assert words.span([0.3, -0.26, 0.1], 1) == "−0.3 to 0.3"
+    assert words.span(torch.tensor([[0.5], [0.25]]), 2, " nats") == "0.25 to 0.50 nats"
+    assert words.span([1.0, math.nan], 1, " nats") == "no number for every seed"
+
+
+def test_shares_are_printed_in_percent() -> None:
+    assert words.percent(0.1234) == "12.3"
+    assert words.percent(torch.tensor(0.995), 0) == "100"
+    shares = torch.tensor([0.5, 0.25, 1.0])
+    assert words.percents(shares) == "25.0 to 100.0 %"
+    assert words.percents(shares, 0) == "25 to 100 %"
+    assert words.percents(torch.tensor([math.nan])) == "no number for every seed"
+
+
+def test_a_median_lies_between_the_middle_two_and_seeds_are_summed_up_by_one_of_them() -> None:
+    assert words.median(torch.tensor([4.0, 1.0, 2.0])) == 2
+    assert words.median(torch.tensor([4.0, 1.0, 2.0, 3.0])) == 2.5
+    assert math.isnan(words.median(torch.tensor([1.0, math.nan])))
+    assert words.of_seeds(torch.tensor([0.3, -0.1, 0.25]), 2) == "0.25 (−0.10–0.30)"
+    assert words.of_seeds(torch.tensor([4.0, 1.0, 2.0, 3.0]), 0) == "3 (1–4)"
