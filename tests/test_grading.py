@@ -23,7 +23,16 @@ from hypothesis import HealthCheck
 from hypothesis import strategies as st
 
 from book import build
-from book.course import answers, grading, homework, judge, platforms, reading, reports, submissions
+from book.course import (
+    grading,
+    homework,
+    inspection,
+    judge,
+    platforms,
+    reading,
+    reports,
+    submissions,
+)
 from book.course.course import Settings
 from book.course.homework import Exercise, Week
 from book.course.reports import Grade
@@ -505,10 +514,10 @@ def test_answers_are_the_same_whatever_their_names_comments_and_types():
     other = other.replace("(model, tokens)", "(f, x: torch.Tensor) -> float")
     other = re.sub(r"\bmodel\b", "f", re.sub(r"\btokens\b", "x", other))
     other = f"import math\n'mine'\n{other}  # mine"
-    assert other != mine and answers.print_of(other) == answers.print_of(mine) != ""
-    unlike = answers.print_of(mine.replace("1, tokens", "2, tokens"))
-    assert unlike not in ("", answers.print_of(mine))
-    assert answers.print_of("def f(decay, steps):\n    return decay**steps") == ""  # too short
+    assert other != mine and inspection.print_of(other) == inspection.print_of(mine) != ""
+    unlike = inspection.print_of(mine.replace("1, tokens", "2, tokens"))
+    assert unlike not in ("", inspection.print_of(mine))
+    assert inspection.print_of("def f(decay, steps):\n    return decay**steps") == ""  # too short
 
 
 def test_an_answer_is_made_of_what_it_needs_and_of_no_other_exercises():
@@ -517,7 +526,7 @@ def test_an_answer_is_made_of_what_it_needs_and_of_no_other_exercises():
         "def floor(a, b): return g()", "checks.floor(floor)", "answer = 1, 2",
         "checks.rank_one_gate(answer)", "answer = {'p': y}", "checks.part((case, answer))", "y = 3",
     ]  # fmt: skip
-    setups = answers.statements([exercise("floor").setup])
+    setups = inspection.statements([exercise("floor").setup])
     asked = map(exercise, ("floor", "rank", "verdict"))
     floor, rank, verdict = (judge.made_of(one, SORTERS, cells, setups) for one in asked)
     assert floor.splitlines()[0] == "import math" and "print" not in floor
@@ -539,7 +548,7 @@ def test_what_comes_ready_is_held(name, source, said):
     made = judge.made_of(one, SORTERS, [source.replace("{}", one.solution)], set())
     assert judge.held(one, made) == said
     for each in SORTERS.exercises:
-        assert answers.odd(each.solution) == [] and not answers.ready(
+        assert inspection.odd(each.solution) == [] and not inspection.ready(
             judge.solved(each), each.words, judge.package_names(each.setup)
         )
 
@@ -567,7 +576,7 @@ def test_a_course_has_a_case_of_its_own_and_its_setups_are_imports():
         assert homework.week(ROOT, week.stem, week.number, seed=7) == week
         for one in week.exercises:
             assert "widget" not in one.setup and "import torch" in one.setup
-            tree = answers.parsed(one.setup)
+            tree = inspection.parsed(one.setup)
             assert tree and all(type(node).__name__.startswith("Import") for node in tree.body)
 
 

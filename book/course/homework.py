@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import nbformat
 from nbformat import NotebookNode
 
-from book.course import answers
+from book.course import inspection
 from book.editions.editions import folds, solutions
 from book.kit.judgement import Judged
 from book.site.dependencies import BookError, pages_of
@@ -167,12 +167,12 @@ def needed(setup: str, exercises: Sequence[Exercise]) -> str:
     sources = [text for one in theirs for text in (one.stub, one.check, one.solution)]
     code = [word for one in theirs for word in re.findall("`[^`]+`", one.question + one.hint)]
     words = {*re.findall(r"\w+", " ".join(sources + code))}
-    steps = answers.steps(setup)
-    kept = {step for text in sources for step in answers.helpers(text, steps)}
+    steps = inspection.steps(setup)
+    kept = {step for text in sources for step in inspection.helpers(text, steps)}
     found = []
     for step in steps:
         node = ast.parse(step.source).body[0]
-        ours = isinstance(node, ast.ImportFrom) and f"{node.module}".startswith(answers.PACKAGES)
+        ours = isinstance(node, ast.ImportFrom) and f"{node.module}".startswith(inspection.PACKAGES)
         if isinstance(node, ast.ImportFrom) and ours:
             node.names = [each for each in node.names if (each.asname or each.name) in words]
             found += [ast.unparse(node)] if node.names else []

@@ -29,7 +29,7 @@ if __name__ == "__main__":  # lessons and their kit are the course's, all else i
 
     book.__path__.append(str(Path(__file__).parents[1]))
 
-from book.course import answers, homework, reading, sandbox
+from book.course import homework, inspection, reading, sandbox
 from book.course.homework import Exercise, Week
 from book.course.reading import Box, Sheet
 from book.course.submissions import Place, printable
@@ -126,7 +126,7 @@ class Judge:
         """Whether a cell is run: as code, or as an answer that was turned into text."""
         if cell.is_code:
             return True
-        parses = answers.parsed(answers.code(cell.source)) is not None
+        parses = inspection.parsed(inspection.code(cell.source)) is not None
         for one in reading.exercises_of(cell, self.week):
             if parses and not reading.untouched(cell.source, one):
                 said = f"the answer to exercise {one.number} stands in a cell of text, and is read"
@@ -145,7 +145,9 @@ class Judge:
             if i in self.left_out:
                 continue
             self.running = i
-            error, given = self.run(answers.code(cell.source) if not cell.is_code else cell.source)
+            error, given = self.run(
+                inspection.code(cell.source) if not cell.is_code else cell.source
+            )
             if error.startswith("NameError"):
                 failed.append(cell.source)
             for one in reading.exercises_of(cell, self.week):
@@ -229,7 +231,7 @@ class Judge:
     def enters(self, one: Exercise, name: str) -> None:
         """Note what an answer calls of the package that its exercise does not speak of."""
         last = name.rpartition(".")[2]
-        known = {*re.findall(r"\w+", one.words)} - {answers.given(one.stub)}
+        known = {*re.findall(r"\w+", one.words)} - {inspection.given(one.stub)}
         if not last.startswith("__") and last not in known:
             self.odd[one.name][f"takes {name} from the package"] = None
 
@@ -267,9 +269,9 @@ def made_of(one: Exercise, week: Week, cells: Sequence[str], setups: set[str]) -
 
     Where another exercise asks for the same name, it is given between that one's check and this.
     """
-    check, name = reading.name_of_check(one), answers.given(one.stub)
-    named = {reading.name_of_check(e): answers.given(e.stub) for e in week.exercises}
-    calls = [answers.calls(cell, named) for cell in cells]
+    check, name = reading.name_of_check(one), inspection.given(one.stub)
+    named = {reading.name_of_check(e): inspection.given(e.stub) for e in week.exercises}
+    calls = [inspection.calls(cell, named) for cell in cells]
     own = [i for i, found in enumerate(calls) if check in dict(found)]
     last = own[-1] if own else len(cells)
     others = [
@@ -279,28 +281,28 @@ def made_of(one: Exercise, week: Week, cells: Sequence[str], setups: set[str]) -
     first = others[-1] + 1 if others else 0
     shared = list(named.values()).count(name) > 1
     steps = [
-        step for i, cell in enumerate(cells) for step in answers.steps(cell)
+        step for i, cell in enumerate(cells) for step in inspection.steps(cell)
         if not shared or first <= i <= last or name not in step.gives
     ]  # fmt: skip
     given = [expression for i in own for other, expression in calls[i] if other == check]
     asked = "\n".join(dict.fromkeys([*given, reading.given_to(one)]))
-    return "\n".join(step for step in answers.helpers(asked, steps) if step not in setups)
+    return "\n".join(step for step in inspection.helpers(asked, steps) if step not in setups)
 
 
 def held(one: Exercise, made: str) -> str:
     """Why an answer that may be right gets no points until a teacher has looked; empty if none."""
     package, own = package_names(one.setup), f"checks.{reading.name_of_check(one)}"
-    taken = answers.ready(made, one.words, package, answers.given(one.stub))
+    taken = inspection.ready(made, one.words, package, inspection.given(one.stub))
     if taken := [each for each in taken if each != own]:
         return f"takes {', '.join(taken)} from the package"
-    if (mark := answers.print_of(made)) and mark == answers.print_of(solved(one)):
+    if (mark := inspection.print_of(made)) and mark == inspection.print_of(solved(one)):
         return "is the published solution, but for names and comments"
     return ""
 
 
 def solved(one: Exercise) -> str:
     """The published solution's statements, as those of an answer."""
-    return made_of(one, Week(0, "", "", "", (one,)), [answers.code(one.solution)], set())
+    return made_of(one, Week(0, "", "", "", (one,)), [inspection.code(one.solution)], set())
 
 
 def package_names(setup: str) -> set[str]:
@@ -309,11 +311,12 @@ def package_names(setup: str) -> set[str]:
     >>> sorted(package_names("import torch\nfrom attn_notes.tasks import sorting, text as t"))
     ['sorting', 't']
     """
-    tree = answers.parsed(setup)
+    tree = inspection.parsed(setup)
     return {
         alias.asname or alias.name
         for node in (tree.body if tree else ())
-        if isinstance(node, ast.ImportFrom) and f"{node.module}".split(".")[0] in answers.PACKAGES
+        if isinstance(node, ast.ImportFrom)
+        and f"{node.module}".split(".")[0] in inspection.PACKAGES
         for alias in node.names
     }
 
@@ -344,9 +347,9 @@ def of_sheet(week: Week, package: Path, seed: int, box: Box, sheet: Sheet) -> di
     """What came of each answer of a notebook."""
     judge = Judge(week, package, seed, box)
     codes = [
-        answers.code(cell.source) for cell in sheet.cells if cell.is_code or judge.is_run(cell)
+        inspection.code(cell.source) for cell in sheet.cells if cell.is_code or judge.is_run(cell)
     ]
-    setups = answers.statements([one.setup for one in week.exercises])
+    setups = inspection.statements([one.setup for one in week.exercises])
     stubs = {one.name: solved(one._replace(solution=one.stub)) for one in week.exercises}
     made = {one.name: made_of(one, week, codes, setups) for one in week.exercises}
     touched = {
@@ -378,7 +381,7 @@ def of_answer(one: Exercise, judge: Judge, made: str, begun: bool, sheet: Sheet)
     odd, unsure, differs = [*judge.odd[one.name]], "", ""
     if came.share > 0 and not one.open:
         odd = list(dict.fromkeys([*filter(None, [held(one, made)]), *odd]))
-    look = [f"uses {name}" for name in answers.odd(made)] if came.share > 0 else []
+    look = [f"uses {name}" for name in inspection.odd(made)] if came.share > 0 else []
     if came.share > 0 and not begun:
         look.append("is given by no statement of the notebook")
     if says and says.share > came.share + 0.001:
@@ -396,9 +399,9 @@ def of_answer(one: Exercise, judge: Judge, made: str, begun: bool, sheet: Sheet)
         "look": [printable(each)[:SYMPTOM] for each in look],
         "unsure": printable(unsure)[:SYMPTOM],
         "differs": printable(differs)[:SYMPTOM],
-        "mark": answers.print_of(made) if begun else "",
+        "mark": inspection.print_of(made) if begun else "",
         "published": not odd and not one.open and not one.case and begun
-        and answers.print_of(made, 0) == answers.print_of(solved(one), 0),
+        and inspection.print_of(made, 0) == inspection.print_of(solved(one), 0),
     }  # fmt: skip
 
 

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path, PurePath
 from typing import IO, NamedTuple
 
-from book.course import answers
+from book.course import inspection
 from book.course.homework import SHEET, Exercise, Week
 from book.course.submissions import RECEIPT, Place, is_left, leaves, name_of, parts
 
@@ -274,7 +274,7 @@ def read_sheet(file: str, content: bytes, week: Week) -> tuple[str | None, Sheet
     says: dict[str, Says] = {}
     for cell in cells:
         said = [*VERDICT.finditer(cell.shown)]
-        called = answers.calls(answers.code(cell.source), names) if said else []
+        called = inspection.calls(inspection.code(cell.source), names) if said else []
         for (check, _), verdict in zip(reversed(called), reversed(said), strict=False):
             share = 1.0 if verdict[1] == "Right" else int(verdict[2] or 0) / 100
             says[names[check]] = Says(share, verdict[0][:SHOWN])
@@ -350,8 +350,8 @@ def name_of_check(one: Exercise) -> str:
 def given_to(one: Exercise) -> str:
     """What an exercise gives to its check."""
     if not one.check:  # a person reads it
-        return answers.given(one.stub)
-    (found,) = answers.calls(one.check.strip(), [name_of_check(one)])
+        return inspection.given(one.stub)
+    (found,) = inspection.calls(one.check.strip(), [name_of_check(one)])
     return found[1]
 
 
@@ -362,8 +362,8 @@ def exercises_of(cell: Cell, week: Week) -> list[Exercise]:
     ]
     if named:
         return named
-    gives = answers.given_at_top(answers.code(cell.source))
-    return [one for one in week.exercises if answers.given(one.stub) in gives]
+    gives = inspection.given_at_top(inspection.code(cell.source))
+    return [one for one in week.exercises if inspection.given(one.stub) in gives]
 
 
 def is_check(cell: Cell, one: Exercise) -> bool:

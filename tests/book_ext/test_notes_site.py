@@ -23,7 +23,7 @@ import attn_notes
 from book.kit import figures
 from book.site.dependencies import all_stems, lesson_stems, own_stems, stems_with
 from book.site.extension import citations, icons, mathjax, numbers, punctuation, repository, widgets
-from book.site.extension.answers import _lessons
+from book.site.extension.answer_fields import _lessons
 from book.site.extension.theme import without_lost_fonts, without_unused_scripts
 
 from ..exercises import shown

@@ -33,7 +33,7 @@ NAME = re.compile(r'\bCell\(\s*"(\w+)"')
 SMALL = [
     (stem, name)
     for stem in BACKED
-    for name in NAME.findall((LESSONS / stem / "cell.py").read_text("utf-8"))
+    for name in NAME.findall((LESSONS / stem / "editable.py").read_text("utf-8"))
     if name != "model"
 ]
 """Cells that only show an idea."""
@@ -62,7 +62,7 @@ def test_the_books_code_is_its_model_and_changes_do_what_the_text_says(
     cell = cell_page.editor(lesson.page)
     found = cell_page.run(cell)
     assert found["code"] == "done" and float(found["agrees"]) < 1e-4
-    book, *_ = import_module(f"book.lessons.{stem}.cell").cells()
+    book, *_ = import_module(f"book.lessons.{stem}.editable").cells()
     ordered = book.ahead is not None  # it reads from left to right, and not a board
     assert found.get("leak") == ("0" if ordered else None)
     line = cell_page.said(cell)

@@ -9,7 +9,7 @@ from sphinx.util.typing import ExtensionMetadata
 
 from book.site.extension import (
     alt_text,
-    answers,
+    answer_fields,
     cards,
     cells,
     citations,
@@ -34,7 +34,7 @@ def setup(app: Sphinx) -> ExtensionMetadata:
     """Set up every part; Jupyter Book calls this after its own extensions."""
     of_text, of_outputs = (
         (citations, docstrings, numbers, punctuation, repository),
-        (widgets, cards, cells, answers, workbench, operations, stills, alt_text),
+        (widgets, cards, cells, answer_fields, workbench, operations, stills, alt_text),
     )
     for part in (theme, contents, icons, mathjax, offline, words, *of_text, *of_outputs):
         part.setup(app)

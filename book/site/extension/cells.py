@@ -1,6 +1,6 @@
 """Cells of a lesson that a reader may change in the page, where the notebook has plain torch.
 
-A lesson names them in `book.lessons.STEM.cell`. Below each, the page gets a place for an
+A lesson names them in `book.lessons.STEM.editable`. Below each, the page gets a place for an
 editor; what it runs on is a file of the lesson's, fetched when it is first asked for. The engine
 comes from `book.page.code`, and MicroPython from the folder `micropython` of the sources, where
 `book/site/micropython.py` puts it; without it the pages stay as they are, with a sentence.
@@ -37,9 +37,9 @@ def setup(app: Sphinx) -> None:
 
 def cells_of(stem: str) -> list[Any]:
     """A lesson's cells, as its chapter names them; none where it names none."""
-    if not has(stem, "cell"):
+    if not has(stem, "editable"):
         return []
-    found: list[Any] = importlib.import_module(module_of(stem, "cell")).cells()
+    found: list[Any] = importlib.import_module(module_of(stem, "editable")).cells()
     return found
 
 
@@ -81,7 +81,7 @@ def hosted(static: str) -> str:
 
 def _lessons(app: Sphinx) -> Iterator[str]:
     for stem in all_stems(Path(app.srcdir)):
-        if has(stem, "cell"):
+        if has(stem, "editable"):
             yield stem
 
 

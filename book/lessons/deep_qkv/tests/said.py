@@ -10,8 +10,8 @@ from book.kit.claims import Claim
 from book.kit.verdicts import Finding
 from book.kit.words import listed, number
 from book.lessons.deep_qkv import claims, evidence, figures, measure, pull, recipe
-from book.lessons.deep_qkv.cell import cells
 from book.lessons.deep_qkv.claims import CHOICE, GATE, THIRD
+from book.lessons.deep_qkv.editable import cells
 from book.lessons.deep_qkv.evidence import NAMES, NTH
 from tests.pages.said import COUNT, Reading, Says, Told
 
