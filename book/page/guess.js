@@ -133,9 +133,9 @@ function orderField({ question: { name, label, items }, give }) {
 
 const FIELDS = { number: numberField, choice: choiceField, order: orderField };
 
-const FIRST = { figure: "figure.attn-figure", score: ".scored" };
+const FIRST = { figure: "figure.attn-figure", widget: ".live-widget", score: ".scored" };
 
-/** What stands from a figure to the score of these fields would give the answer away, or the score does alone: veiled
+/** What stands from a figure or a widget to the score of these fields would give the answer away, or the score alone: veiled
  * until something is guessed, or at a press. Returns what lifts the veil. */
 function veil(el, veils) {
   const below = [];

@@ -33,8 +33,8 @@ class Guess(anywidget.AnyWidget):
 
     lesson = traitlets.Unicode().tag(sync=True)
     questions: traitlets.List[dict[str, Any]] = traitlets.List().tag(sync=True)
-    # what would give the answer away: a figure and all from there to the score, or the score alone
-    veils = traitlets.Enum(("figure", "score"), default_value="figure").tag(sync=True)
+    # what gives the answer away: all from a figure or a widget to the score, or the score alone
+    veils = traitlets.Enum(("figure", "widget", "score"), default_value="figure").tag(sync=True)
     # part -> number
     guesses = traitlets.Dict().tag(sync=True)
 

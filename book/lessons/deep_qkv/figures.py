@@ -236,12 +236,9 @@ def emblem() -> Picture:
 
 
 INSIDE = "Every kind has its best rate inside the sweep"
-ORDER_OF_RATES = "Which kind seems to be ahead depends on the learning rate"
 
 
-def rates(
-    sweep: Mapping[str, Mapping[float, Crowd]], kinds: Sequence[str], title: str = INSIDE
-) -> Picture:
+def rates(sweep: Mapping[str, Mapping[float, Crowd]], kinds: Sequence[str]) -> Picture:
     """How soon each kind is done at each learning rate."""
     best = {kind: evidence.best_rate(sweep[kind]) for kind in kinds}
     with figures.figure(TEXT, 3.2) as (fig, ax):
@@ -260,7 +257,7 @@ def rates(
         figures.label_lines(ax, LETTERS)
     return Picture(
         fig,
-        title,
+        INSIDE,
         f"The mean step from which on {len(recipe.SWEEP.seeds)} sorters sort every word, with "
         f"{recipe.SWEEP.steps:,} for one that never does; large dots are the rates that we chose.",
         "Mean step by learning rate. "

@@ -45,13 +45,13 @@ const words = (x, y, text, className = "", anchor = "middle") =>
   svg("text", { x, y, class: `eq-words ${className}`, "text-anchor": anchor }, text);
 
 /** An arrow of the street: as thick as it is strong. */
-function lane(y, strength, [from, to]) {
+function lane(y, strength, hearer, [from, to]) {
   if (Math.abs(strength) < 0.01) return [];
   const side = Math.sign(to - from);
   return [
     svg("path", { class: "eq-lane", d: `M${from} ${y}H${to - 9 * side}`, "stroke-width": 1 + 2 * strength }),
     svg("path", { class: "eq-tip", d: `M${to} ${y}l${-13 * side} -7v14Z` }),
-    words((from + to) / 2, y - 9, `hears × ${brief(strength)}`),
+    words((from + to) / 2, y - 9, `${hearer} hears × ${brief(strength)}`),
   ];
 }
 
@@ -137,8 +137,8 @@ export function numbersView({ uid, model, save, say }) {
     ground.replaceChildren(
       ...scale(0, "the first"),
       ...scale(1, "the second"),
-      ...lane(below(2.1), forth, [first + 24, second - 24]),
-      ...lane(below(-2.4), back, [second - 24, first + 24]),
+      ...lane(below(2.1), forth, "the second", [first + 24, second - 24]),
+      ...lane(below(-2.4), back, "the first", [second - 24, first + 24]),
       ...chosen().rest.flatMap((rest, i) => moves(i, rest, away[i], truth[i])),
     );
     const told = judge({ share, frames, way, there, truth });

@@ -324,8 +324,8 @@ def told(live: evidence.Live) -> Markdown:
     """What the live model came to, and how it goes on from a prompt."""
     gets = "below" if live.end < live.pairs else "and not below"
     return Markdown(
-        f"It ends at {live.end:.2f} nats a letter, {gets} the {live.pairs:.2f} that one pays on "
-        "the same letters who only counts which letter follows which. Asked to go on, it "
+        f"It ends at {live.end:.2f} nats a letter, {gets} {live.pairs:.2f}. That is what it costs "
+        "on the same letters only to count which letter follows which. Asked to go on, it "
         "writes:\n\n"
         f"{goes_on(live.text)}"
     )

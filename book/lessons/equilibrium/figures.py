@@ -4,6 +4,8 @@ A title that speaks of a record stands here as it is, and a test holds it: said.
 """
 
 import math
+from collections.abc import Sequence
+from itertools import pairwise
 
 import torch
 from jaxtyping import Float
@@ -54,7 +56,7 @@ def teach(widget: EquilibriumExplorer, text: Text) -> None:
     widget.teach(**lesson.settings(text))
 
 
-def butterfly(ax: Axes, found: probes.Credit, row: int, size: float = 11) -> list[Tensor]:
+def butterfly(ax: Axes, found: probes.Credit, row: int) -> list[Tensor]:
     """Of the credit for one prediction, the share of each letter: true above, naive below."""
     shares = [found.maps[way][row] / found.maps[way][row].sum() for way in ("exact", "naive EP")]
     for side, share, kind in zip((1, -1), shares, ("AEP", "naive EP"), strict=True):
@@ -68,9 +70,7 @@ def butterfly(ax: Axes, found: probes.Credit, row: int, size: float = 11) -> lis
     for at, letter in enumerate(found.letters):
         weight = "bold" if at == row else "normal"
         ink = INK if at <= row else GREY
-        ax.text(
-            at, 0, letter, color=ink, ha="center", va="center", fontsize=size, fontweight=weight
-        )
+        ax.text(at, 0, letter, color=ink, ha="center", va="center", fontsize=11, fontweight=weight)
     ax.set(xlim=(-0.6, len(found.letters) - 0.4), ylim=(-0.85, 0.85), xticks=[], yticks=[])
     ax.spines[:].set_visible(False)
     return shares
@@ -103,64 +103,76 @@ def one_prediction(found: probes.Credit) -> Picture:
 
 
 def emblem() -> Picture:
-    """Two heaps of credit over one row of letters, one looking back and one ahead."""
+    """Two rings on springs between two walls, one of them pushed."""
+    walls, rings = (0, 3), (1.15, 2.3)
     with house.figure(1.75, 1.15) as (fig, ax):
-        butterfly(ax, evidence.credit(), recipe.ASKED, size=8.5)
-    return Picture(
-        fig,
-        "",
-        "",
-        "A row of letters. Blue bars rise over one letter and those before it, violet bars hang "
-        "from the same letter and those after it.",
-    )
+        for start, end in pairwise((walls[0], *rings, walls[1])):
+            x = torch.linspace(start, end, 12)
+            ax.plot(x, 0.12 * torch.tensor([0.0, *[1, -1] * 5, 0.0]), color=GREY, linewidth=1)
+        ax.vlines(walls, -0.5, 0.5, color=INK, linewidth=3)
+        ax.plot(rings, [0, 0], "o", color=INK, markersize=9)
+        arrow = {"arrowstyle": "-|>", "color": PUBLISHED, "linewidth": 2}
+        ax.annotate("", (2.45, 0.5), (1.6, 0.5), arrowprops=arrow)
+        ax.set(xlim=(-0.1, 3.1), ylim=(-1, 1))
+        ax.axis("off")
+    alt = "Two rings in a row between two walls, joined by springs; an arrow pushes the right one."
+    return Picture(fig, "", "", alt)
 
 
-def ends(found: evidence.Training, page: evidence.Page) -> Picture:
-    """Where each kind ends, seed by seed, beside counting pairs; and in the page."""
-    kinds, pairs = list(KINDS), found.counted["pairs"]
-    ways = sorted(page.ends, key=lambda way: kinds.index(recipe.IN_PAGE_WAYS[way]))
-    *_, (goal, least) = page.yardsticks.items()
-    with house.figure(5.5, 3.0, columns=2, width_ratios=[5, 4]) as (fig, axes):
-        here, there = axes
-        for ax, nats, words in (
-            (here, pairs, "the whole text:\ncounting pairs"),
-            (there, least, f"the page's text:\n{goal}"),
-        ):
-            ax.axvline(nats, color=FLOOR, linestyle=":", linewidth=1)
-            ax.annotate(
-                words, (nats, 1), (0, 4), ha="center", fontsize=10,
-                xycoords=ax.get_xaxis_transform(), textcoords="offset points",
-            )  # fmt: skip
-            ax.set(xlabel="loss, nats a letter")
-            ax.tick_params(axis="y", length=0)
-        drawn = [(here, row, kind, found.ends[kind]) for row, kind in enumerate(kinds)]
-        drawn += [
-            (there, row, recipe.IN_PAGE_WAYS[way], page.ends[way]) for row, way in enumerate(ways)
-        ]
-        for ax, row, kind, values in drawn:
-            ax.plot(values, [row] * len(values), "o", color=KINDS[kind], markersize=6, alpha=0.6)
-        here.set_yticks(range(len(kinds)), [LABELS[kind] for kind in kinds])
-        here.set_xticks([2.4, 2.5, 2.6])
-        here.set(xlim=(2.4, 2.6), ylim=(len(kinds) - 0.5, -0.5))
-        there.set_yticks(range(len(ways)), ways)
-        there.set(xlim=IN_PAGE_ENDS, ylim=(len(ways) - 0.5, -0.5))
+def _rows(
+    ax: Axes, ends: Sequence[tuple[str, str, Sequence[float] | Tensor]], counted: float
+) -> None:
+    """A row of dots for each name, kind and its ends, and where counting pairs comes to."""
+    ax.axvline(counted, color=FLOOR, linestyle=":", linewidth=1)
+    ax.annotate(
+        "counting pairs", (counted, 1), (0, 4), ha="center", fontsize=10,
+        xycoords=ax.get_xaxis_transform(), textcoords="offset points",
+    )  # fmt: skip
+    for row, (_, kind, values) in enumerate(ends):
+        ax.plot(values, [row] * len(values), "o", color=KINDS[kind], markersize=7, alpha=0.6)
+    ax.set_yticks(range(len(ends)), [name for name, _, _ in ends])
+    ax.tick_params(axis="y", length=0)
+    ax.set(xlabel="loss, nats a letter", ylim=(len(ends) - 0.5, -0.5))
+
+
+def ends(found: evidence.Training) -> Picture:
+    """Where each kind ends, seed by seed, beside counting pairs."""
+    pairs = found.counted["pairs"]
+    with house.figure(5.5, 2.9) as (fig, ax):
+        _rows(ax, [(LABELS[kind], kind, found.ends[kind]) for kind in KINDS], pairs)
+        ax.set(xlim=(2.4, 2.6), xticks=[2.4, 2.45, 2.5, 2.55, 2.6])
     return Picture(
         fig,
         "The limit costs AEP most of what it gains",
-        f"Left, {found.seeds} recorded models of each kind, a dot each, on text never seen, "
-        "more of it than above. Right, the smaller model of the page, on its easier text. Further "
-        "left is better; counting pairs is to count which letter follows which.",
+        f"{found.seeds} recorded models of each kind, a dot each, on text never seen. Further left "
+        "is better. Counting pairs is to count which letter follows which.",
         "Ends in nats a letter, from the best model to the worst: "
         + "; ".join(
-            f"{LABELS[k]} {found.ends[k].min():.3f} to {found.ends[k].max():.3f}" for k in kinds
+            f"{LABELS[k]} {found.ends[k].min():.3f} to {found.ends[k].max():.3f}" for k in KINDS
         )
-        + f"; counting pairs {pairs:.3f}. In the page: "
+        + f"; counting pairs {pairs:.3f}.",
+    )
+
+
+def in_page(page: evidence.Page) -> Picture:
+    """The same of the smaller model, which trains in the page."""
+    kinds = list(KINDS)
+    ways = sorted(page.ends, key=lambda way: kinds.index(recipe.IN_PAGE_WAYS[way]))
+    *_, (goal, least) = page.yardsticks.items()
+    with house.figure(5.5, 2.2) as (fig, ax):
+        _rows(ax, [(way, recipe.IN_PAGE_WAYS[way], page.ends[way]) for way in ways], least)
+        ax.set(xlim=IN_PAGE_ENDS)
+    return Picture(
+        fig,
+        "",
+        "The smaller model of the page, on its own text. Further left is better.",
+        "In the page, in nats a letter: "
         + "; ".join(f"{way} {span(page.ends[way], 3)}" for way in ways)
         + f"; {goal} {least:.3f}.",
         lesson="equilibrium",
         yours=[
             Yours(
-                there,
+                ax,
                 {way: way for way in ways},
                 "dots",
                 "end",

@@ -61,22 +61,19 @@ LINE = {
 
 
 def emblem() -> Picture:
-    """A row of letters that ends in a question, and where a trained head looks for the answer."""
-    _, attention = explorer.counting(explorer.AT_HOME)
-    shown = slice(len(attention) - recipe.HALF - 1, len(attention))
+    """A word that begins again, and the look that is four letters back."""
+    text = "beadbea?"
     with figure(1.75, 1.15) as (fig, ax):
-        ax.bar(range(recipe.HALF + 1), attention[shown].tolist(), color=COLOUR["dot"], width=0.7)
-        for i, letter in enumerate(explorer.AT_HOME[shown] + "?"):
-            ax.text(i, -0.16, letter, ha="center", va="center", fontsize=9)
-        ax.set(xlim=(-0.7, recipe.HALF + 1.7), ylim=(-0.3, 1.05), xticks=[], yticks=[])
-        ax.spines[:].set_visible(False)
-        ax.axhline(0, color=GREY, linewidth=1)
-    return Picture(
-        fig,
-        title="",
-        caption="",
-        alt="A row of letters that ends in a question mark. One tall bar stands over one of them.",
+        for i, letter in enumerate(text):
+            ax.text(i, 0, letter, ha="center", va="center", fontsize=12)
+        arrow = {"arrowstyle": "-|>", "color": COLOUR["dot"], "linewidth": 2}
+        ax.annotate("", (3, 0.5), (7, 0.5), arrowprops=arrow | {"connectionstyle": "arc3,rad=0.55"})
+        ax.set(xlim=(-0.7, 7.7), ylim=(-0.8, 2.6))
+        ax.axis("off")
+    alt = (
+        "The letters b, e, a, d, then b, e, a and a question mark, from which an arrow leads to d."
     )
+    return Picture(fig, title="", caption="", alt=alt)
 
 
 # --- One determinant, several ways

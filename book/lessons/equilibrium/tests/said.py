@@ -87,7 +87,7 @@ def of_gradients(lesson: Says, proof: Says, teaching: Says) -> None:
     how_many = COUNT[GRADIENTS.seeds]
     lesson(f"It is farther away, in each of the {how_many}", failed=[MORE], where=away)
     few, after, many = (degrees(whole("clipped", steps)) for steps in (FEW, AFTER, MANY))
-    near = f"In {how_many} untrained models its gradient then points about 10 degrees beside"
+    near = f"In {how_many} untrained models its arrow then points about 10 degrees beside"
     lesson(f"stops after {FEW} steps under the nudge", near, where=every((few - 10).abs() < 1.5))
     turns = f"After {AFTER} steps it is {median(after):.0f} degrees off, and after {MANY} it is"
     lesson(f"{turns} {median(many):.0f}, by the medians")
@@ -128,7 +128,7 @@ def of_training(lesson: Says, proof: Says, teaching: Says) -> None:
     most = "The limit costs AEP most of what it gains"
     gains = f"gains {whole:.2f} nats, by the medians. With the limit it gains only {part:.2f}"
     lesson(most, gains, held=[LIMIT, TAUGHT])
-    lesson(f"We trained {COUNT[TRAINING.seeds]} models of each kind")
+    lesson(f"So we trained {COUNT[TRAINING.seeds]} models of each kind")
     farthest = TRAINING.apart.abs().max().item()
     most_apart = f"AEP ends within {at_most(farthest)} nats of BPTT, seed by seed"
     lesson(most_apart, held=[AS_BPTT])
@@ -209,7 +209,7 @@ def of_settings(lesson: Says, proof: Says, teaching: Says) -> None:
     free, nudged = MODEL.relaxation.steps, AEP.relaxation.steps
     lesson(
         f"Each has a state of {MODEL.width} numbers",
-        f"The model reads {READS} letters of Shakespeare",
+        f"It reads {READS} letters of Shakespeare",
         f"One layer, {READS} letters, {STEPS} steps",
         f"own settings take {free + 2 * nudged} and err",
     )

@@ -34,7 +34,7 @@ def panel() -> list[Any]:
     """What trains in the page, and its figure, without letters: their size is a machine's."""
     trainer = EquilibriumExplorer(picture="training")
     trainer.teach(**lesson.settings(Text.read(FALLBACK)) | {"steps": 40, "every": 10})
-    picture = figures.ends(evidence.training(), evidence.in_page())
+    picture = figures.in_page(evidence.in_page())
     for ax in picture.fig.axes:
         ax.set(xticks=[], yticks=[], xlabel="")
         for words in ax.texts:

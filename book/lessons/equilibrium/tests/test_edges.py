@@ -171,7 +171,7 @@ def test_a_seed_that_is_far_off_moves_no_middle():
     """Where a record is even, its mean is its median to what a page tells."""
     seven = but_last(torch.full((8,), 2.25).double(), 2.39)
     page = evidence.in_page()._replace(ends=dict.fromkeys(recipe.IN_PAGE_WAYS, seven))
-    (yours,) = figures.ends(TRAINING, page).yours
+    (yours,) = figures.in_page(page).yours
     assert all("end at 2.250 nats, by their median" in told for told in yours.recorded.values())
     trained = replace(TRAINING, ends=dict.fromkeys(ENDS, seven))
     assert all(row[2:4] == ["2.2500", "2.3900"] for row in rows(tables.training(trained))[1:])

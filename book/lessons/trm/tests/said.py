@@ -97,7 +97,10 @@ def what_looking_again_brings(lesson: Says, evid: Says, teaching: Says) -> None:
     lesson(f"our larger network, which solves {once}", untold=[reads])
     lesson("The fall comes where each use gets weights of its own",
            "So in one look it helped to use the same weights again",
-           "It helped to use the same weights again", held=[shares])
+           f"for a small one that was trained for one look solves {alone}", held=[shares])
+    lesson("Most of that gap came of using the same weights again", held=[shares],
+           where=2 * (middle(recipe.SHARING, 1) - middle(recipe.REREADING, 1))
+           > middle(TRM_LIVE, TRAINED) - middle(DEEP, 1))
     teaching("solves what a deeper one of more weights and equal cost does not", held=[again])
     teaching("it does no better than the one that reads once", untold=[reads])
     teaching("what helps a single look is that its layers share their weights", held=[shares])
@@ -215,9 +218,9 @@ def what_it_knows(lesson: Says, evid: Says, teaching: Says) -> None:
     doubted, missed, wrong, right = (int(x) for x in R.certainty().sum(0))
     lesson("## It knows when it is right", "when it says that its board is right, it nearly always",
            held=[knows])
-    lesson("In four recorded trainings it is much the same",
+    lesson("So it is in four recorded trainings",
            "the network gives more than even chances, about 1 in 200 is wrong",
-           "Of the others about 1 in 30 is right", held=[knows],
+           "and of the others about 1 in 30 is right", held=[knows],
            where=round((wrong + right) / wrong, -2) == 200 and len(R.members()) == 4
            and round((doubted + missed) / missed, -1) == 30)
     lesson("Some boards are stopped too early", failed=[stopping])

@@ -13,7 +13,7 @@ def said(page: Reading) -> None:
     lesson = page("your_model")
     cells = lesson.cells
 
-    (loss,) = re.findall(r"after 100 steps: ([\d.]+)", cells["model"])
+    (loss,) = re.findall(r"after 100 steps: ([\d.]+)", cells["planted"])
     lesson("After a hundred steps its loss is almost nothing", where=float(loss) < 0.01)
     lesson("at a loss of almost nothing", where=float(loss) < 0.01)
     skips = cells["write"] == "abcegikmoqs"
