@@ -111,7 +111,7 @@ def test_a_verdict_turns_with_its_record(begins, change, verdict):
 def test_what_is_told_of_the_live_run():
     for end, gets in ((2.47, "below"), (2.472, "and not below")):
         lines = claims.told(Live(end, 2.471, "of the " * 20)).data.splitlines()
-        assert lines[0].startswith(f"It ends at 2.47 nats a letter, {gets} the 2.47 that one pays")
+        assert lines[0].startswith(f"It ends at 2.47 nats a letter, {gets} 2.47. That is what")
         assert max(map(len, lines[2:])) <= 39  # those of a phone
         assert " ".join(lines).count("of the") == 20
 
