@@ -29,8 +29,8 @@ def the_models_of_the_pictures(lesson: Says) -> None:
     first, second, third = measure.pushes(SHOWN)
     lesson(
         f"lies in {sum(p.numel() for p in SHOWN.parameters())} numbers, its weights",
-        f"Of the {second[1]} presses that could change what is written, {second[0]} make it write "
-        "the letter pressed",
+        f"Of {second[1]} presses that could change what is written, {second[0]} make it write the "
+        "letter pressed",
         f"gets its letter in {first[0]} and in {third[0]} of {first[1]} trials",
         where=measure.right(SHOWN, MASK) == 27 and first[1] == third[1],
     )
@@ -51,7 +51,7 @@ def the_models_of_the_pictures(lesson: Says) -> None:
     lesson("it reads its answers in training", where=measure.peeked(PEEKS).max() > 0.5)
     tangled = SHOWN.whole(measure.texts()[WORDS.index("bba")]).attention[0, 3:].amax(-1).min()
     lesson(
-        "Head 1 looks for the next letter, head 2 mostly elsewhere",
+        "Head 1 looks for the next letter",
         where=measure.found(SHOWN).sum() > 60,
     )
     lesson("`bba` is a tangle", where=tangled < 0.75)
@@ -92,8 +92,8 @@ def cab_in_the_middle_of_its_work(lesson: Says) -> None:
     end = middle + SHOWN.block.feed_forward(SHOWN.block.ln2(middle))
     given = sorting.decode([int((SHOWN.norm(end) @ SHOWN.token.weight.T)[4].argmax())])
     lesson(
-        "It can tell by head 2, which gives the word’s two a’s a third of its look. In `cab` the "
-        "word’s one a gets a sixth",
+        "It can tell by head 2, which gives the word’s two a’s a third of its look. The one a of "
+        "`cab` gets a sixth",
         "given what head 2 brought in `cab`, it writes the b",
         where=given == "b"
         and abs(made.attention[1, 4, :2].sum() - 1 / 3) < 0.02

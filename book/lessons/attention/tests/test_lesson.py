@@ -1,4 +1,4 @@
-"""The lesson can be read in ten minutes."""
+"""The lesson is short."""
 
 import re
 
