@@ -135,14 +135,15 @@ const FIELDS = { number: numberField, choice: choiceField, order: orderField };
 
 const FIRST = { figure: "figure.attn-figure", widget: ".live-widget", score: ".scored" };
 
-/** What stands from a figure or a widget to the score of these fields would give the answer away, or the score alone: veiled
+/** What stands from a figure on, or behind a widget, to the score of these fields would give the answer away: veiled
  * until something is guessed, or at a press. Returns what lifts the veil. */
 function veil(el, veils) {
   const below = [];
   for (let next = el.closest(".cell")?.nextElementSibling; next && !next.matches("section"); next = next.nextElementSibling) {
     below.push(next);
   }
-  const first = below.findIndex((each) => each.querySelector(FIRST[veils]));
+  // A widget itself gives nothing away until it is used.
+  const first = below.findIndex((each) => each.querySelector(FIRST[veils])) + (veils === "widget");
   const kept = first < 0 ? [] : below.slice(first, below.findIndex((each) => each.querySelector(".scored")) + 1);
   const lift = button("Guess first, or press to see it", () => {
     for (const each of kept) each.inert = false;

@@ -64,6 +64,17 @@ ask = asking("equilibrium", shown)
 # Two numbers ------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("stiff", [[1.0, 1.0, 1.0], [1.5, 5.0, 2.0]])
+def test_rings_move_until_springs_and_push_balance(stiff: list[float], ask: Asked) -> None:
+    a, b, c = stiff
+    springs = torch.tensor([[a + b, -b], [-b, b + c]], dtype=torch.float64)
+    for ring, push in enumerate(3 * torch.eye(2, dtype=torch.float64)):
+        near(
+            ask("(ring, stiff) => widget.pushed(ring, stiff)", ring, stiff),
+            torch.linalg.solve(springs, push),
+        )
+
+
 @pytest.mark.parametrize("j", [[[-1.0, 0.0], [2.0, -1.0]], [[-1.0, 0.5], [0.5, -1.0]]])
 def test_two_numbers_move_as_far_as_their_equation_says(j: list[list[float]], ask: Asked) -> None:
     of, slope = torch.tensor(j, dtype=torch.float64), torch.tensor([0.0, 1.0], dtype=torch.float64)
@@ -303,10 +314,10 @@ def use(widget: Locator) -> None:
 
 
 SCENES = [
-    Scene("nudge", shares, {1280: 25, 390: 44}),
+    Scene("nudge", shares, {1280: 25, 390: 44}, picture="numbers", root=".eq-of-numbers"),
     Scene("equilibrium", states, {1280: 44, 390: 66}, picture="network", root=".eq-of-network"),
 ]
-TOGETHER = [".eq-numbers", ".eq-right .attn-button", ".attn-slider", ".eq-verdict", ".eq-credits"]
+TOGETHER = [".eq-numbers", ".attn-slider", ".eq-verdict"]
 SETTLED = {"learning rate": str(2 * recipe.IN_PAGE_RATE), "steps": "150"}
 CHALLENGES = [
     Challenge("all know more", ["AEP"], 3, (0, 0), SETTLED),

@@ -8,7 +8,7 @@ export const STIFF = [1, 5];
 const PUSH = 3;
 
 /** How far both rings move, one of them pushed: K⁻¹ f, with K = [[a + b, −b], [−b, b + c]]. */
-export function moved(ring, [a, b, c]) {
+export function pushed(ring, [a, b, c]) {
   const det = a * b + b * c + c * a;
   return [[b + c, b], [b, a + b]][ring].map((x) => (PUSH * x) / det);
 }
@@ -31,7 +31,7 @@ function coil(from, to, stiff) {
 }
 
 function row(ring, stiff) {
-  const far = moved(ring, stiff);
+  const far = pushed(ring, stiff);
   const at = RINGS.map((x, i) => x + UNIT * far[i]);
   const ends = [WALL, ...at, FAR];
   return svg(
@@ -72,7 +72,7 @@ export function springsView({ uid, model, save, say }) {
 
   function draw() {
     const stiff = SPRINGS.map((name) => model.get(name));
-    const [[, right], [left]] = RINGS.map((_, ring) => moved(ring, stiff).map(brief));
+    const [[, right], [left]] = RINGS.map((_, ring) => pushed(ring, stiff).map(brief));
     picture.replaceChildren(...RINGS.map((_, ring) => row(ring, stiff)));
     sliders.forEach((each, i) => each.set(stiff[i]));
     told.textContent =

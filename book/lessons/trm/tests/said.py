@@ -97,7 +97,7 @@ def what_looking_again_brings(lesson: Says, evid: Says, teaching: Says) -> None:
     lesson(f"our larger network, which solves {once}", untold=[reads])
     lesson("The fall comes where each use gets weights of its own",
            "So in one look it helped to use the same weights again",
-           f"for a small one that was trained for one look solves {alone}", held=[shares])
+           f"as a small one trained for one look solves {alone}", held=[shares])
     lesson("Most of that gap came of using the same weights again", held=[shares],
            where=2 * (middle(recipe.SHARING, 1) - middle(recipe.REREADING, 1))
            > middle(TRM_LIVE, TRAINED) - middle(DEEP, 1))
@@ -218,8 +218,8 @@ def what_it_knows(lesson: Says, evid: Says, teaching: Says) -> None:
     doubted, missed, wrong, right = (int(x) for x in R.certainty().sum(0))
     lesson("## It knows when it is right", "when it says that its board is right, it nearly always",
            held=[knows])
-    lesson("So it is in four recorded trainings",
-           "the network gives more than even chances, about 1 in 200 is wrong",
+    lesson("In four recorded trainings, of the boards to which the network gives more than even "
+           "chances, about 1 in 200 is wrong",
            "and of the others about 1 in 30 is right", held=[knows],
            where=round((wrong + right) / wrong, -2) == 200 and len(R.members()) == 4
            and round((doubted + missed) / missed, -1) == 30)
