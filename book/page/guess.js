@@ -142,9 +142,9 @@ function veil(el, veils) {
   for (let next = el.closest(".cell")?.nextElementSibling; next && !next.matches("section"); next = next.nextElementSibling) {
     below.push(next);
   }
-  // A widget itself gives nothing away until it is used.
-  const first = below.findIndex((each) => each.querySelector(FIRST[veils])) + (veils === "widget");
-  const kept = first < 0 ? [] : below.slice(first, below.findIndex((each) => each.querySelector(".scored")) + 1);
+  const at = below.findIndex((each) => each.querySelector(FIRST[veils]));
+  const first = at + (veils === "widget"); // which itself gives nothing away until it is used
+  const kept = at < 0 ? [] : below.slice(first, below.findIndex((each) => each.querySelector(".scored")) + 1);
   const lift = button("Guess first, or press to see it", () => {
     for (const each of kept) each.inert = false;
     key.remove();

@@ -19,7 +19,7 @@ from book.lessons.deep_qkv.widget import ABCSorter
 from ..packed import parameters
 from .asked import Asked, asking, close
 from .cell_page import Change
-from .training_page import Challenge
+from .training_page import TRAIN, Challenge
 from .widget_page import Scene
 
 CHAPTER = "book/lessons/deep_qkv/deep_qkv.html"
@@ -170,7 +170,10 @@ SCENES = [
     Scene("race", ran, {1280: 37, 390: 43}),
     Scene("deep_qkv", states, picture="training", root=".abc-sorter"),
 ]
-TOGETHER = [".abc-start", ".abc-board", ".abc-scrub", ".abc-said"]
+TOGETHER = [
+    [".abc-start", ".abc-board", ".abc-scrub", ".abc-said"],
+    [".abc-ask", ".abc-map", ".abc-steps", *TRAIN],
+]
 KNOWABLE = ["the four it can know"]
 CHALLENGES = [Challenge("all but two sort", KNOWABLE, 16, (0, 2), {"steps": "600"})]
 CHANGES = [

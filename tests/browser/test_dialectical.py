@@ -464,7 +464,7 @@ SCENES = [
     Scene("dialectical, writing", writes, {1280: 46.5, 390: 74}, PART, page=SECOND),
     Scene("dialectical, the head", looks_inside, page=SECOND),
 ]
-TOGETHER = [".dh-losses", ".dh-typed", ".dh-change", ".dh-on-means", *TRAIN]
+TOGETHER = [[".dh-losses", ".dh-typed", ".dh-change", ".dh-on-means", *TRAIN]]
 CHALLENGES: list[Challenge] = []  # a run takes half a minute
 CHANGES = [
     Change(

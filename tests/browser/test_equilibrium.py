@@ -317,7 +317,10 @@ SCENES = [
     Scene("nudge", shares, {1280: 25, 390: 44}, picture="numbers", root=".eq-of-numbers"),
     Scene("equilibrium", states, {1280: 44, 390: 66}, picture="network", root=".eq-of-network"),
 ]
-TOGETHER = [".eq-numbers", ".attn-slider", ".eq-verdict"]
+TOGETHER = [
+    [".eq-numbers", ".attn-slider", ".eq-verdict"],
+    [".eq-credits", ".eq-numbers", ".eq-right .attn-button", ".attn-slider", ".eq-verdict"],
+]
 SETTLED = {"learning rate": str(2 * recipe.IN_PAGE_RATE), "steps": "150"}
 CHALLENGES = [
     Challenge("all know more", ["AEP"], 3, (0, 0), SETTLED),

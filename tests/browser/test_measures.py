@@ -53,7 +53,7 @@ def lesson(stem: str, browser: Browser, request: pytest.FixtureRequest) -> Itera
 def test_a_lesson_is_short(lesson: Page) -> None:
     found = lesson.evaluate(COUNT)
     assert 1_000 < found["words"] <= WORDS, found
-    assert 3 <= found["figures"] <= FIGURES, found  # besides what its widgets draw
+    assert 4 <= found["figures"] <= FIGURES, found
     assert len(found["tables"]) <= TABLES, found
     assert all(rows <= ROWS and columns <= COLUMNS for rows, columns in found["tables"]), found
 

@@ -10,21 +10,21 @@ from .widget_page import of_lesson
 LAPTOP = {"width": 1280, "height": 720}
 PHONE = {"width": 390, "height": 844}
 # What is to be seen together: the question, the controls, and what changes, which is the first.
-TOGETHER: dict[str, list[str]] = {
-    "index": [".attn-go", ".whole-canvas", ".whole-verdict"],
-    **{stem: of_lesson(stem, "TOGETHER") for stem in SHOWING},
-}
+SCREENS: list[tuple[str, list[str]]] = [
+    ("index", [".attn-go", ".whole-canvas", ".whole-verdict"]),
+    *((stem, parts) for stem in SHOWING for parts in of_lesson(stem, "TOGETHER")),
+]
 # Where Train stands beside it, and on a phone below.
-TRAINED = [stem for stem, parts in TOGETHER.items() if {*TRAIN} <= {*parts}]
+TRAINED = [(stem, parts) for stem, parts in SCREENS if {*TRAIN} <= {*parts}]
 HEADER = """() => Math.max(0, ...[...document.querySelectorAll(".bd-header, .bd-header-article")]
   .map((e) => e.getBoundingClientRect().bottom).filter((bottom) => bottom < 200))"""
 
 
-def first_widget(visit: Visit, size: dict[str, int], at: str = "") -> Locator:
-    """The first widget, it or a part of it just below the page's header."""
+def first_widget(visit: Visit, size: dict[str, int], what: str = "*", at: str = "") -> Locator:
+    """The first widget that has this, it or a part of it just below the page's header."""
     page = visit.page
     page.set_viewport_size(size)
-    widget = page.locator(".attn-widget").first
+    widget = page.locator(".attn-widget").filter(has=page.locator(what)).first
     part = widget.locator(at).first if at else widget
     part.evaluate("e => e.scrollIntoView({ block: 'start', behavior: 'instant' })")
     header = page.evaluate(HEADER)
@@ -52,24 +52,26 @@ def seen(widget: Locator, part: str) -> bool:
     )
 
 
-@pytest.mark.parametrize("stem", TOGETHER)
-def test_question_controls_and_result_are_seen_together(stem: str, open_page: OpenPage) -> None:
+@pytest.mark.parametrize(("stem", "parts"), SCREENS)
+def test_question_controls_and_result_are_seen_together(
+    stem: str, parts: list[str], open_page: OpenPage
+) -> None:
     visit = open_page(address(stem))
-    widget = first_widget(visit, LAPTOP)
-    assert [part for part in TOGETHER[stem] if not seen(widget, part)] == []
+    widget = first_widget(visit, LAPTOP, parts[0])
+    assert [part for part in parts if not seen(widget, part)] == []
     assert visit.page.evaluate("document.documentElement.scrollWidth") <= LAPTOP["width"]
     visit.assert_clean()
 
 
-@pytest.mark.parametrize("stem", TRAINED)
+@pytest.mark.parametrize(("stem", "parts"), TRAINED)
 def test_on_a_phone_train_is_on_the_screen_of_what_it_trains(
-    stem: str, open_page: OpenPage
+    stem: str, parts: list[str], open_page: OpenPage
 ) -> None:
     visit = open_page(address(stem), width=PHONE["width"])
-    what, *_ = TOGETHER[stem]
-    widget = first_widget(visit, PHONE, at=what)
-    parts = [what, ".attn-go", ".attn-chart"]
-    assert [part for part in parts if not seen(widget, part)] == []
+    what, *_ = parts
+    widget = first_widget(visit, PHONE, what, at=what)
+    least = [what, ".attn-go", ".attn-chart"]
+    assert [part for part in least if not seen(widget, part)] == []
     visit.assert_clean()
 
 

@@ -276,7 +276,7 @@ SCENES = [
     Scene("triple_product", heads),
     Scene("triple_product, by hand", states, page=SECOND, handles=".tp-hit", asked=HAND),
 ]
-TOGETHER = [".tp-tokens", ".tp-answer", *TRAIN]
+TOGETHER = [[".tp-tokens", ".tp-answer", *TRAIN]]
 COPIER = {"learning rate": "0.015", "steps": "200", "speed": "fast"}
 CHALLENGES = [Challenge("all copy", ["1", "12"], 8, (0, 0), COPIER)]
 CHANGES = [

@@ -467,7 +467,7 @@ def use(widget: Locator) -> None:
 
 # What the panel trains is always as high.
 SCENES = [Scene("trm", states, limits={1280: 44, 390: 73}, part=".attn-trained")]
-TOGETHER = [".trm-board", ".trm-buttons", ".trm-dial", *TRAIN]
+TOGETHER = [[".trm-board", ".trm-buttons", ".trm-dial", *TRAIN]]
 CHALLENGES: list[Challenge] = []  # a run takes many minutes
 CHANGES = [
     Change("With `range(1)`", "range(3)", "range(1)"),

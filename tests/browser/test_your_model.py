@@ -27,4 +27,4 @@ def states(widget: Locator) -> Iterator[tuple[str, bool]]:
 
 
 SCENES = [Scene("ask", states, {1280: 26, 390: 44})]
-TOGETHER = [".ask-arcs", ".ask-tiles", ".ask-value", ".ask-verdict", ".ask-keys", ".ask-buttons"]
+TOGETHER = [[".ask-arcs", ".ask-tiles", ".ask-value", ".ask-verdict", ".ask-keys", ".ask-buttons"]]

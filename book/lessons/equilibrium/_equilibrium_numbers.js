@@ -41,7 +41,7 @@ const ACROSS = [105, 295];
 const HEIGHT = (TOP - LOW) * UNIT + 42;
 const below = (z) => 30 + (TOP - z) * UNIT;
 
-const words = (x, y, text, className = "", anchor = "middle") =>
+export const words = (x, y, text, className = "", anchor = "middle") =>
   svg("text", { x, y, class: `eq-words ${className}`, "text-anchor": anchor }, text);
 
 /** An arrow of the street: as thick as it is strong. */

@@ -1,6 +1,7 @@
 // Two rings between two walls, joined by three springs: one ring is pushed, and the other follows.
 
 import { html, number, slider, svg } from "./_page.js";
+import { words } from "./_equilibrium_numbers.js";
 
 /** The springs, from wall to wall, and how stiff one can be. */
 export const SPRINGS = ["left", "middle", "right"];
@@ -20,8 +21,6 @@ const [WALL, ...RINGS] = [10, 150, 300];
 const FAR = 450;
 const TURNS = 8;
 const brief = (x) => number(x, 2).replace(/\.?0+$/, "");
-const words = (x, y, text, className) =>
-  svg("text", { x, y, class: `eq-words ${className}`, "text-anchor": "middle" }, text);
 
 /** A spring between two places, drawn thicker the stiffer it is. */
 function coil(from, to, stiff) {
@@ -43,7 +42,7 @@ function row(ring, stiff) {
     ...at.map((x) => svg("circle", { class: "eq-bead", cx: x, cy: 0, r: 9 })),
     svg("path", { class: "eq-push", d: `M${at[ring] - 44} -28H${at[ring] + 4}` }),
     svg("path", { class: "eq-push-tip", d: `M${at[ring] + 12} -28l-12 -6v12Z` }),
-    svg("text", { x: at[ring] - 50, y: -23, class: "eq-words eq-pushed", "text-anchor": "end" }, `pushed by ${PUSH}`),
+    words(at[ring] - 50, -23, `pushed by ${PUSH}`, "eq-pushed", "end"),
     ...at.map((x, i) => words((x + RINGS[i]) / 2, 40, `moves by ${brief(far[i])}`, i === ring ? "" : "eq-follows")),
   );
 }
@@ -62,7 +61,7 @@ export function springsView({ uid, model, save, say }) {
       oninput: (k) => save({ [name]: k }),
     }),
   );
-  const told = html("p", { class: "eq-verdict eq-followed" });
+  const told = html("p", { class: "eq-verdict" });
   const node = html(
     "div",
     { class: "eq-columns" },

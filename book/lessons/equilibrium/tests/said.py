@@ -130,7 +130,7 @@ def of_training(lesson: Says, proof: Says, teaching: Says) -> None:
     lesson(most, gains, held=[LIMIT, TAUGHT])
     lesson(f"So we trained {COUNT[TRAINING.seeds]} models of each kind")
     farthest = TRAINING.apart.abs().max().item()
-    most_apart = f"AEP ends within {at_most(farthest)} nats of BPTT, seed by seed"
+    most_apart = f"AEP ends, seed by seed, within {at_most(farthest)} nats of BPTT"
     lesson(most_apart, held=[AS_BPTT])
     lesson("it is worse than leaving attention alone", failed=[NAIVE])
     end = median(ENDS["AEP"])
