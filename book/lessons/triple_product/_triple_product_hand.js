@@ -1,4 +1,4 @@
-// By hand: q, r and five keys to move, and the three scores of each key.
+// By hand: q, r and three keys to move, and the three scores of each key.
 
 import { add, dot, softmax } from "./_model.js";
 import { POWERS, button, html, refuse, slider, speaker } from "./_page.js";
@@ -54,7 +54,7 @@ export function byHand({ uid, model, save }) {
 
   const view = sceneView({
     uid,
-    label: "q, r and five keys in three dimensions. Arrow keys turn the space.",
+    label: "q, r and three keys in three dimensions. Arrow keys turn the space.",
     azimuth: 44,
     onpick: pick,
     onmove: (id, step) => {

@@ -16,10 +16,8 @@ export const START = {
     [1.4, 1, 0.4],
     [0.5, -0.3, 1.6],
     [-1.4, 0.7, 0.9],
-    [0.9, -1.4, -0.8],
-    [-0.8, -1, 0.7],
   ],
-  lengths: [1, 1, 1, 1, 1],
+  lengths: [1, 1, 1],
 };
 
 export const replace = (list, i, value) => list.map((old, n) => (n === i ? value : old));
@@ -40,7 +38,7 @@ export const PRESETS = [
     note:
       "k₂ stands far from the plane, and is three times as long as before (the ring). The volume score gives " +
       "it nothing, while the dot product follows the little of it that lies along q.",
-    scene: { ...START, keys: replace(START.keys, 1, [0.4, 0, 1.3]), lengths: [1, 3, 1, 1, 1] },
+    scene: { ...START, keys: replace(START.keys, 1, [0.4, 0, 1.3]), lengths: [1, 3, 1] },
     selected: 1,
   },
   {
@@ -48,7 +46,7 @@ export const PRESETS = [
     note:
       "k₁, which ought to win, leans out of the plane by a little and is three times as long as " +
       "before (the ring). So its height is three times as large, and the volume score drops it. The angle does not.",
-    scene: { ...START, keys: replace(START.keys, 0, [1.3, -0.9, 0.55]), lengths: [3, 1, 1, 1, 1] },
+    scene: { ...START, keys: replace(START.keys, 0, [1.3, -0.9, 0.55]), lengths: [3, 1, 1] },
     selected: 0,
   },
   {
@@ -56,7 +54,7 @@ export const PRESETS = [
     note:
       "k₂ stands nearly upright, but is so short that its volume is almost 0, and the volume score " +
       "likes it best. k₁ was lifted too: left where it was, it would still win.",
-    scene: { ...START, keys: replace(START.keys, 0, [1.4, 1, 1.3]), lengths: [1, 0.1, 1, 1, 1] },
+    scene: { ...START, keys: replace(START.keys, 0, [1.4, 1, 1.3]), lengths: [1, 0.1, 1] },
     selected: 1,
   },
   {
@@ -66,7 +64,7 @@ export const PRESETS = [
       "the dot product likes least.",
     scene: {
       ...START,
-      keys: [[1, 0], [-1, 0], [0.3, 0.9], [-0.6, 0.5], [0.2, -1]].map((ab) => inThePlane(...ab)),
+      keys: [[1, 0], [-1, 0], [0.3, 0.9]].map((ab) => inThePlane(...ab)),
     },
     selected: 1,
   },

@@ -1,6 +1,6 @@
 """The triple product's explorer: a space to turn, where a key scores by the volume that it spans.
 
-By hand the reader moves q, r and five keys. In a trained head the same space shows the vectors of
+By hand the reader moves q, r and three keys. In a trained head the same space shows the vectors of
 models: those that the notebook has trained, or one that the reader trains in the page. Forward pass
 and training step are torch's own, traced into programs that the page runs, so the widget needs no
 kernel once a page has been saved.
