@@ -117,7 +117,7 @@ class TripleProductExplorer(ModelsByName):
 
     # By hand: {q, r, keys, lengths}, and which key is selected. Empty is the scene it starts with.
     vectors = traitlets.Dict().tag(sync=True)
-    selected = traitlets.Int(1, min=0, max=4).tag(sync=True)
+    selected = traitlets.Int(1, min=0, max=2).tag(sync=True)
 
     # In a trained head; runs: name -> {config, observe, names, shapes, seeds, weights}
     # score and layers -> {config, tasks, observe, step, draws, rate, steps, warmup, copied}: what
