@@ -310,7 +310,7 @@ def shares(widget: Locator) -> Iterator[tuple[str, bool]]:
 
 
 def use(widget: Locator) -> None:
-    widget.get_by_role("button", name="Nudge the second down").click()
+    widget.get_by_role("button", name="Nudge B down").click()
 
 
 SCENES = [

@@ -176,7 +176,7 @@ def test_a_few_sequences_are_judged_as_many_are(ask: Asked) -> None:
     assert found["copied"] == pytest.approx(float(expected["accuracy"]), abs=1e-6)
 
 
-NAMES = ("start again", "a loud stranger", "a loud friend", "a whisper", "−q", "r along q")
+NAMES = ("start again", "a loud stranger", "a loud friend", "a whisper")
 
 
 @pytest.mark.parametrize("width", [1280, 390])
@@ -191,7 +191,7 @@ def test_labels_stay_in_the_frame_and_apart(width: int, open_page: Callable[...,
             for each in (scene, *scene.locator(".tp-name").all())
             if (box := each.bounding_box())
         )
-        assert len(boxes) == 7
+        assert len(boxes) == 5  # q, r and three keys
         for left, top, right, bottom in boxes:  # 2 pixels are a halo around the letters
             assert left >= frame[0] - 2 and top >= frame[1] - 2
             assert right <= frame[2] + 2 and bottom <= frame[3] + 2

@@ -28,7 +28,7 @@ export const unmasked = {
       const [shares, other] = [attention[h], attention[1 - h]];
       const left = n * (side + PLACES * size + between) + side;
       const ahead = (i) => other[i].slice(i + 1).reduce((sum, share) => sum + share, 0);
-      const besides = (i) => (i < PLACES - 1 ? ` The other head takes ${percent(ahead(i))} of all from what comes later.` : " The last place has no answer to read.");
+      const besides = (i) => (i < PLACES - 1 ? ` Of what the other head reads, ${percent(ahead(i))} comes later.` : " The last place has no answer to read.");
       parts.push(words(left, 14, `${each.mask ? "with the mask" : "without"}${small ? "" : each.mask ? ": shares of head 1" : ": the head that looks ahead most"}`, n ? "whole-bold" : "whole-soft"));
       for (const i of upTo(PLACES)) {
         parts.push(words(left - 12, top + i * size + size / 2 + 6, text[i], "whole-sign"));

@@ -84,10 +84,8 @@ def masked(answer: Callable[[Tensor], Tensor], draw: Generator) -> str:
         scores, may_read = torch.randn(t, t, generator=draw), torch.ones(t, t).tril()
         right = scores.masked_fill(may_read == 0, -math.inf)
         found = answered(answer(scores.clone()))
-        need(
-            isinstance(found, Tensor) and found.shape == scores.shape,
-            f"of a table of {t} × {t} scores return one as large.",
-        )
+        need(isinstance(found, Tensor), "return a tensor, as the table of scores is one.")
+        need(found.shape == scores.shape, f"of a table of {t} × {t} scores return one as large.")
         found, shares = found.float(), found.float().softmax(-1)
         need(not bool(found.isnan().any()), "there is something that is no number, as 0 · −∞ is.")
         need(not bool(shares.isnan().any()), "a whole row is struck out: a place may read itself.")

@@ -84,8 +84,8 @@ export function renderRace({ model, el }) {
 
   /** One of each: another seed with each press, the first as it stands there. */
   const one = button("One of each", () => {
-    const again = inAll() || step() > 0;
-    start({ racing: ONE, seed: (seed() + (again && raced.size > 0)) % race.seeds });
+    const seen = raced.has(seed()) || (!inAll() && step() > 0);
+    start({ racing: ONE, seed: (seed() + seen) % race.seeds });
   });
   const all = button("All", () => start({ racing: ALL }));
   const pause = button("Pause", () => {

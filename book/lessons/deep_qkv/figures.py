@@ -26,7 +26,6 @@ from book.lessons.deep_qkv.evidence import (
     NTH,
     Crowd,
     Crowds,
-    Live,
     step_or_never,
 )
 from book.lessons.deep_qkv.widget import ABCSorter
@@ -119,7 +118,12 @@ DOT = 4.2  # points across
 
 
 def when_sorted(
-    crowds: Crowds, title: str, rates: Mapping[str, float], *, live: Live | None = None
+    crowds: Crowds,
+    title: str,
+    rates: Mapping[str, float],
+    *,
+    listens: bool = False,
+    colours: Mapping[str, str] | None = None,
 ) -> Picture:
     """From which step on each seed sorts every word: a row of dots for each kind.
 
@@ -127,19 +131,19 @@ def when_sorted(
         crowds: the kinds.
         title: what they show.
         rates: the learning rate of each.
-        live: what the lesson has just trained; then the reader's own are drawn in as well, each
-            below its row.
+        listens: the reader's own are drawn in as well, each below its row.
+        colours: of kinds that have one of their own, beside that of their weights.
     """
     first = next(iter(crowds.values()))
     end, seeds = float(first.steps[-1]), len(first.arrivals)
     never = NEVER_AT * end
     labels = [f"{fill(NAMES[kind], 18)}\nrate {rates[kind]:g}" for kind in crowds]
     places = [i - 0.35 for i in range(len(crowds))]
-    rows = len(crowds) + (live is not None)
-    with figures.figure(TEXT, 0.75 + 0.82 * len(crowds) + 0.35 * (live is not None)) as (fig, ax):
+    rows = len(crowds) + listens
+    with figures.figure(TEXT, 0.75 + 0.82 * len(crowds) + 0.35 * listens) as (fig, ax):
         for row, (kind, here) in enumerate(crowds.items()):
             x, y = _swarm(here.arrivals.clamp(max=never), end / 50)
-            colour = COLOUR[recipe.KINDS[kind].variant]
+            colour = (colours or {}).get(kind, COLOUR[recipe.KINDS[kind].variant])
             apart = min(0.068, 0.76 / float(y.max() + 1))
             ax.plot(x, row - 0.12 - apart * y, "o", color=colour, markersize=DOT, alpha=0.75)
             half = "fewer than half"
@@ -149,7 +153,7 @@ def when_sorted(
             at = (0.985 * end, row - 0.5)
             ax.text(*at, half, ha="right", va="center", color=colour, fontsize=LETTERS)
             ax.axhline(row, color=figures.GREY, linewidth=0.6, zorder=0)
-        if live is not None:
+        if listens:
             ax.axhline(rows - 1, color=figures.GREY, linewidth=0.6, zorder=0)
             labels, places = [*labels, *WRITTEN.values()], [*places, rows - 1]
         ax.axvline((end + never) / 2, color=figures.GREY, linewidth=0.6)
@@ -165,32 +169,19 @@ def when_sorted(
         f"{NAMES[kind]}: {here.arrived} of {seeds}, half by step {step_or_never(here.median)}"
         for kind, here in crowds.items()
     )
-    caption = f"Each dot is one of {seeds} seeds; “never” is never within {end:,.0f} steps"
+    caption = f"Each dot is one of {seeds} seeds; “never” is never within {end:,.0f} steps."
     alt = f"Rows of dots, a dot for each seed. Seeds that sort every word: {said}."
-    if live is None:
-        return Picture(fig, title, f"{caption}.", alt)
-    found = [
-        f"{step_or_never(live[kind].median)} ({NAMES[kind].removeprefix('plain, ')})"
-        for kind in crowds
-    ]
-    again = len(next(iter(live.values())).arrivals)
-    names = {kind: NAMES[kind] for kind in crowds}
-    return Picture(
-        fig,
-        title,
-        f"{caption}. Of the {again} that this page has trained again, half sort every word by step "
-        f"{listed(found)}.",
-        alt,
-        lesson="deep_qkv",
-        yours=[Yours(fig.axes[0], {**names, **WRITTEN}, "dots", "sorts")],
-    )
+    names = {**{kind: NAMES[kind] for kind in crowds}, **WRITTEN}
+    yours = [Yours(fig.axes[0], names, "dots", "sorts")] if listens else []
+    return Picture(fig, title, caption, alt, lesson="deep_qkv" if listens else "", yours=yours)
 
 
-def lesson_race(own: Crowds, live: Live) -> Picture:
+def lesson_race(own: Crowds) -> Picture:
     """The gate, what it is said to beat, its control, and plain sorters that are asked less."""
     crowds = {kind: own[kind] for kind in ("plain", "gated", "fixed_gate", "plain, knowable")}
     title = "Dividing by three helps as well, and to leave two letters out helps more"
-    return when_sorted(crowds, title, recipe.RATE, live=live)
+    apart = {"plain, knowable": _MAUVE}  # as in the race
+    return when_sorted(crowds, title, recipe.RATE, listens=True, colours=apart)
 
 
 def teach(sorter: ABCSorter, runs: Mapping[str, Run]) -> None:

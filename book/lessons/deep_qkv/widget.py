@@ -117,7 +117,7 @@ class ABCSorter(Models):
             names: of those that race, what each lane is called, from above.
         """
         lanes = [
-            [kind.partition(",")[0], name, runs[kind].history["solved"].tolist()]
+            [kind.replace(", ", "-"), name, runs[kind].history["solved"].tolist()]
             for kind, name in names.items()
         ]
         steps = runs[next(iter(names))].steps.tolist()

@@ -1,5 +1,4 @@
-// Two numbers: the second rests too high, and is nudged down. How far does each move, as they hear
-// each other, and with the street between them turned round by some share?
+// Two neurons: B rests too high, and is nudged down. How far does each move, as they hear each other, and with the street between them turned round by some share?
 
 import { button, html, number, player, segments, slider, svg } from "./_page.js";
 
@@ -34,24 +33,25 @@ export function moved(share, connected, frames = FRAMES) {
 
 // --- the drawing: a scale for each number, and the street between them
 
-const UNIT = 40;
+const UNIT = 37;
 const [TOP, LOW] = [2.4, -3.9];
+const HEAD = 78; // above the scales stand both neurons, and the street between them
 const WIDTH = 400;
 const ACROSS = [105, 295];
-const HEIGHT = (TOP - LOW) * UNIT + 42;
-const below = (z) => 30 + (TOP - z) * UNIT;
+const HEIGHT = HEAD + (TOP - LOW) * UNIT + 8;
+const below = (z) => HEAD + (TOP - z) * UNIT;
 
 export const words = (x, y, text, className = "", anchor = "middle") =>
   svg("text", { x, y, class: `eq-words ${className}`, "text-anchor": anchor }, text);
 
-/** An arrow of the street: as thick as it is strong. */
-function lane(y, strength, hearer, [from, to]) {
+/** An arrow of the street: as thick as it is strong, its words above or below it. */
+function lane([y, told], strength, hears, [from, to]) {
   if (Math.abs(strength) < 0.01) return [];
   const side = Math.sign(to - from);
   return [
     svg("path", { class: "eq-lane", d: `M${from} ${y}H${to - 9 * side}`, "stroke-width": 1 + 2 * strength }),
     svg("path", { class: "eq-tip", d: `M${to} ${y}l${-13 * side} -7v14Z` }),
-    words((from + to) / 2, y - 9, `${hearer} hears × ${brief(strength)}`),
+    words((from + to) / 2, told, `${hears} × ${brief(strength)}`),
   ];
 }
 
@@ -63,7 +63,8 @@ function scale(i, name) {
     marks.push(words(ACROSS[i] + 24 * side, below(z) + 4, number(z, 0), "eq-faint", i ? "start" : "end"));
   }
   const line = svg("path", { class: "eq-scale", d: `M${ACROSS[i]} ${below(TOP)}V${below(LOW)}` });
-  return [line, ...marks, words(ACROSS[i], 16, name)];
+  const neuron = svg("circle", { class: "eq-neuron", cx: ACROSS[i], cy: 32, r: 17 });
+  return [line, ...marks, neuron, words(ACROSS[i], 37, name)];
 }
 
 /** Where a number was at rest, where it should be, how far it has moved, and how far it ought to. */
@@ -96,7 +97,7 @@ export function numbersView({ uid, model, save, say }) {
     save({ ...chosen, moved: FRAMES });
   }
   const motion = player(40, (frames) => save({ moved: frames }));
-  const nudge = button("Nudge the second down", () => motion.play(1, FRAMES));
+  const nudge = button("Nudge B down", () => motion.play(1, FRAMES));
   const ways = segments({
     uid,
     name: "connected",
@@ -116,7 +117,7 @@ export function numbersView({ uid, model, save, say }) {
   const table = html(
     "table",
     { class: "attn-table eq-credits" },
-    html("thead", {}, html("tr", {}, ...["credit", "first", "second"].map((head) => html("th", { scope: "col" }, head)))),
+    html("thead", {}, html("tr", {}, ...["credit", "A", "B"].map((head) => html("th", { scope: "col" }, head)))),
     html("tbody", {}, ...cells.map(([name, row]) => html("tr", {}, html("th", { scope: "row" }, name), ...row))),
   );
   const verdict = html("p", { class: "eq-verdict" });
@@ -133,12 +134,12 @@ export function numbersView({ uid, model, save, say }) {
     const there = moved(share, chosen(), frames);
     const [away, truth] = [there ?? [99, 99], moved(1, chosen())];
     const [[, back], [forth]] = turnedBy(frames ? share : 0, chosen()); // only while the nudge lasts
-    const [first, second] = ACROSS;
+    const [a, b] = ACROSS;
     ground.replaceChildren(
-      ...scale(0, "the first"),
-      ...scale(1, "the second"),
-      ...lane(below(2.1), forth, "the second", [first + 24, second - 24]),
-      ...lane(below(-2.4), back, "the first", [second - 24, first + 24]),
+      ...scale(0, "A"),
+      ...scale(1, "B"),
+      ...lane([25, 14], forth, "B hears A", [a + 22, b - 22]),
+      ...lane([41, 62], back, "A hears B", [b - 22, a + 22]),
       ...chosen().rest.flatMap((rest, i) => moves(i, rest, away[i], truth[i])),
     );
     const told = judge({ share, frames, way, there, truth });
@@ -166,14 +167,14 @@ export function numbersView({ uid, model, save, say }) {
 
 /** What came of it, in a sentence or two. */
 export function judge({ share, frames, way, there, truth }) {
-  if (!frames) return "Both should rest at 1. The second rests 1 too high.";
-  if (frames < FRAMES) return "The second is nudged down by 1.";
+  if (!frames) return "Both should rest at 1. B rests 1 too high.";
+  if (frames < FRAMES) return "B is nudged down by 1.";
   if (way === "both ways") {
     return "Each hears the other alike, so turning changes nothing. Both credits are the true ones.";
   }
   if (!there) return "Each hears the other × 1, so every move comes back as large. They never rest.";
-  if (share === 0) return "The naive way: nothing leads back to the first. It stays, and gets no credit.";
+  if (share === 0) return "The naive way: nothing leads back to A. It stays, and gets no credit.";
   if (share === 1) return "AEP: the street is turned round. Both credits are the true ones.";
-  const [first, second] = there.map(brief);
-  return `Turned in part: the first gets ${first} in place of ${truth[0]}, and the second ${second} in place of ${truth[1]}.`;
+  const [a, b] = there.map(brief);
+  return `Turned in part: A gets ${a} in place of ${truth[0]}, and B ${b} in place of ${truth[1]}.`;
 }

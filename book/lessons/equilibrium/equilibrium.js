@@ -2,7 +2,7 @@
 //
 //   path → implicit, nudged              _credit: how a state moves, and credit from that
 //   springsView                          _springs: two rings, and the springs between them
-//   numbersView                          _numbers: two numbers, and the street between them
+//   numbersView                          _numbers: two neurons, and the street between them
 //   prepare → make → settle → read, credits
 //                                        _network: torch's own functions, as programs
 //   settlingTraining, TASKS.settling     _train, _learn: a model to train, in a Worker
@@ -23,7 +23,7 @@ import { objection } from "./_equilibrium_text.js";
 
 const LABELS = {
   springs: "Two rings and three springs",
-  numbers: "Two numbers and a nudge",
+  numbers: "Two neurons and a nudge",
   network: "The network at rest",
   training: "A small model in training",
 };
@@ -47,7 +47,7 @@ async function trainer({ model, el, root, uid }) {
 /** What a reader chooses of the springs, and how it stands in an address. */
 const springsChosen = () => Object.fromEntries(SPRINGS.map((name) => [name, decimal(...STIFF)]));
 
-/** What two numbers can be asked, and how it stands in an address. */
+/** What two neurons can be asked, and how it stands in an address. */
 const numbersChosen = () => ({
   connected: oneOf(() => Object.keys(CONNECTED)),
   turned: decimal(0, 1),

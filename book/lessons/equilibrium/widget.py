@@ -1,6 +1,6 @@
 """The equilibrium explorer: a state that relaxes, is nudged, and whose difference is the gradient.
 
-Two rings are pushed, on springs as stiff as the reader likes. Two numbers are nudged, and the
+Two rings are pushed, on springs as stiff as the reader likes. Two neurons are nudged, and the
 reader turns the street between them round. In the network the lesson's `estimators` run through the
 reader's own `attn_notes.models.equilibrium`, and a small one is trained by them. All of it runs in
 the page, rings and numbers by a formula, the rest by programs traced from torch on what is sent
@@ -125,7 +125,7 @@ def _pieces(config: Config, count: int) -> Tensor:
 
 
 class EquilibriumExplorer(ModelsByName):
-    """Two numbers to nudge, or models that you load, and may load again any time.
+    """Two neurons to nudge, or models that you load, and may load again any time.
 
     >>> explorer = EquilibriumExplorer()
     >>> explorer
@@ -142,7 +142,7 @@ class EquilibriumExplorer(ModelsByName):
     middle = traitlets.Float(1.0, min=1.0, max=5.0).tag(sync=True)
     right = traitlets.Float(1.0, min=1.0, max=5.0).tag(sync=True)
 
-    # Two numbers: who hears whom, the share of AEP's force, and how far the nudge has come.
+    # Two neurons: who hears whom, the share of AEP's force, and how far the nudge has come.
     connected = traitlets.Enum(("one way", "both ways"), default_value="one way").tag(sync=True)
     turned = traitlets.Float(0.0, min=0.0, max=1.0).tag(sync=True)
     moved = traitlets.Int(0, min=0, max=FRAMES).tag(sync=True)

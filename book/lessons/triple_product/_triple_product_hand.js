@@ -283,7 +283,9 @@ export function byHand({ uid, model, save }) {
       ],
     });
 
-    const words = noteOn(now);
+    const columns = KINDS.map(({ kind }) => softmax(keys.map((k) => score(kind, q, k, r, BETA))));
+    const winners = columns.map((shares) => `k${subscript(shares.indexOf(Math.max(...shares)))}`);
+    const words = noteOn(now, winners);
     if (note.textContent !== words) note.textContent = words;
     const key = keys[chosen];
     const name = `k${subscript(chosen)}`;
@@ -305,7 +307,6 @@ export function byHand({ uid, model, save }) {
     ]);
     length.text.textContent = `Length of ${name}`;
     length.set(now.lengths[chosen]);
-    const columns = KINDS.map(({ kind }) => softmax(keys.map((k) => score(kind, q, k, r, BETA))));
     rows.forEach(({ node: row, name: head, cells }, i) => {
       row.classList.toggle("tp-selected-row", i === chosen);
       head.setAttribute("aria-pressed", i === chosen);

@@ -1,6 +1,5 @@
 // What may stand in the space by hand: its limits, the scenes to try, and what there is to say of them.
 
-import { add } from "./_model.js";
 import { norm, planeOf, times } from "./_triple_product_vectors.js";
 
 export const LIMIT = 5; // of a coordinate
@@ -13,21 +12,21 @@ export const START = {
   q: [2, 0.2, 0.3],
   r: [-0.3, 1.8, 0.1],
   keys: [
-    [1.4, 1, 0.4],
-    [0.5, -0.3, 1.6],
-    [-1.4, 0.7, 0.9],
+    [1.4, 1, 0.9],
+    [0.4, 0, 1.3],
+    [-1.4, 0.7, 1.2],
   ],
   lengths: [1, 1, 1],
 };
 
 export const replace = (list, i, value) => list.map((old, n) => (n === i ? value : old));
-const inThePlane = (a, b) => add(times(START.q, a), times(START.r, b));
+const longer = (i, by) => ({ ...START, lengths: replace(START.lengths, i, by) });
 
 export const OPENING = {
   name: "start again",
   note:
-    "k₂ stands high over the plane of q and r, so its box is large and its score low. k₁ lies close " +
-    "to the plane and wins. Drag a tip.",
+    "k₂ stands high over the plane of q and r, so its box is large and its score low. k₁ leans out of " +
+    "the plane by a little, and wins. Drag a tip.",
   scene: START,
   selected: 1,
 };
@@ -36,54 +35,38 @@ export const PRESETS = [
   {
     name: "a loud stranger",
     note:
-      "k₂ stands far from the plane, and is three times as long as before (the ring). The volume score gives " +
+      "k₂ is three times as long as before (the ring), and stands three times as high. The volume score gives " +
       "it nothing, while the dot product follows the little of it that lies along q.",
-    scene: { ...START, keys: replace(START.keys, 1, [0.4, 0, 1.3]), lengths: [1, 3, 1] },
+    scene: longer(1, 3),
     selected: 1,
   },
   {
     name: "a loud friend",
     note:
-      "k₁, which ought to win, leans out of the plane by a little and is three times as long as " +
-      "before (the ring). So its height is three times as large, and the volume score drops it. The angle does not.",
-    scene: { ...START, keys: replace(START.keys, 0, [1.3, -0.9, 0.55]), lengths: [3, 1, 1] },
+      "k₁, which ought to win, is three times as long as before (the ring). So it stands three times as " +
+      "high, and the volume score drops it. The angle does not.",
+    scene: longer(0, 3),
     selected: 0,
   },
   {
     name: "a whisper",
     note:
-      "k₂ stands nearly upright, but is so short that its volume is almost 0, and the volume score " +
-      "likes it best. k₁ was lifted too: left where it was, it would still win.",
-    scene: { ...START, keys: replace(START.keys, 0, [1.4, 1, 1.3]), lengths: [1, 0.1, 1] },
-    selected: 1,
-  },
-  {
-    name: "−q",
-    note:
-      "All keys were laid into the plane, and all tie at volume 0: k₂ = −q too, the very key that " +
-      "the dot product likes least.",
-    scene: {
-      ...START,
-      keys: [[1, 0], [-1, 0], [0.3, 0.9]].map((ab) => inThePlane(...ab)),
-    },
-    selected: 1,
-  },
-  {
-    name: "r along q",
-    note:
-      "r was laid along q, so there is no plane left: the area is 0, and so is every volume score, " +
-      "whatever the keys.",
-    scene: { ...START, r: times(START.q, 0.6) },
+      "k₂ points where it did, but is a tenth as long as before (the ring). So its volume is almost 0, and the " +
+      "volume score likes it best.",
+    scene: longer(1, 0.1),
     selected: 1,
   },
 ];
 
-/** What to say of these vectors: a scene's own words as long as nothing in it was moved. */
-export function noteOn(now) {
+/** What to say of these vectors: a scene's own words as long as nothing in it was moved, else who wins by each score. */
+export function noteOn(now, [dotted, flattest, nearest]) {
   const same = ({ scene }) => Object.keys(START).every((part) => `${scene[part]}` === `${now[part]}`);
   const scene = [OPENING, ...PRESETS].find(same);
   if (scene) return scene.note;
-  if (planeOf(now.q, now.r)) return "";
+  if (planeOf(now.q, now.r))
+    return dotted === flattest && dotted === nearest
+      ? `All three scores like ${dotted} best.`
+      : `The volume likes ${flattest} best, the angle ${nearest}, and the dot product ${dotted}.`;
   if (norm(now.q)) return "q and r span no plane, so every volume is 0, and the angle is that to q.";
   return norm(now.r)
     ? "There is no q: it is 0, so dot products and volumes are 0 for every key, and what is left of " +

@@ -413,13 +413,13 @@ def predicted(moved: Transfer, kind: str = "dot") -> list[Part]:
 
 
 LOUD = Choice(
-    "one letter louder",
+    "one letter made louder",
     "One letter is three times as loud, and still copied are",
     {
-        "all twelve": 3.0,
-        "the eleven others": 2.0,
-        "only the loud one": 1.0,
-        "none": 0.0,
+        "all twelve": 2.0,
+        "the eleven others": 3.0,
+        "only the loud one": 0.0,
+        "none": 1.0,
     },
 )
 
@@ -427,4 +427,4 @@ LOUD = Choice(
 def heard(loud: Loudness, kind: str = "volume", factor: float = 3.0) -> list[Part]:
     """What became of what the second page asks: what is copied beside one louder letter."""
     others, own = (loud.at(what, kind, factor) > COPIED for what in ("others", "own"))
-    return [LOUD.came(2.0 * others + own)]
+    return [LOUD.came(1.0 + 2.0 * others - own)]

@@ -7,7 +7,7 @@ import torch
 
 from attn_notes.tasks import sorting
 from book.lessons.attention import evidence, measure, recipe
-from tests.pages.said import Reading, Says
+from tests.pages.said import COUNT, Reading, Says
 
 MASK, OPEN = recipe.MASKS["mask"], recipe.MASKS["no mask"]
 SHOWN, PEEKS = evidence.model("mask"), evidence.model("no mask")
@@ -29,15 +29,20 @@ def the_models_of_the_pictures(lesson: Says) -> None:
     first, second, third = measure.pushes(SHOWN)
     lesson(
         f"lies in {sum(p.numel() for p in SHOWN.parameters())} numbers, its weights",
-        f"Of {second[1]} presses that could change what is written, {second[0]} make it write the "
-        "letter pressed",
+        f"writes the letter pressed in {second[0]} of the {second[1]} cases where another was due",
         f"gets its letter in {first[0]} and in {third[0]} of {first[1]} trials",
         where=measure.right(SHOWN, MASK) == 27 and first[1] == third[1],
     )
     below = LEAKY.losses[-1, recipe.RECORDED.index(recipe.SHOWN)] < sorting.FLOOR - 0.3
     lesson("and gets simple words wrong", where=measure.right(PEEKS, OPEN) < 20)
     lesson("its loss falls below the floor", where=bool(below))
-    right = (measure.written(PEEKS, OPEN) == sorting.all_sequences()[:, -3:]).sum(0).tolist()
+    as_due = measure.written(PEEKS, OPEN) == sorting.all_sequences()[:, -3:]
+    in_order = sum(WORDS[row] == "".join(sorted(WORDS[row])) for row in as_due.all(1).nonzero())
+    lesson(
+        f"Of the {as_due.all(1).sum()} words that it still gets right, {COUNT[in_order]} stood in "
+        "order already",
+    )
+    right = as_due.sum(0).tolist()
     lesson(
         "Only the last letter, whose answer never stands in the line, it had to learn",
         where=right[2] == 27,
@@ -92,8 +97,8 @@ def cab_in_the_middle_of_its_work(lesson: Says) -> None:
     end = middle + SHOWN.block.feed_forward(SHOWN.block.ln2(middle))
     given = sorting.decode([int((SHOWN.norm(end) @ SHOWN.token.weight.T)[4].argmax())])
     lesson(
-        "It can tell by head 2, which gives the word’s two a’s a third of its look. The one a of "
-        "`cab` gets a sixth",
+        "the network can tell by head 2, which gives the word’s two a’s a third of its look. The one "
+        "a of `cab` gets a sixth",
         "given what head 2 brought in `cab`, it writes the b",
         where=given == "b"
         and abs(made.attention[1, 4, :2].sum() - 1 / 3) < 0.02
@@ -133,7 +138,7 @@ def why_some_letters_are_written_whatever_head_1_reads(lesson: Says) -> None:
     at_bar = dict(zip(WORDS, measure.written(SHOWN, MASK, (1, 1, 3))[:, 1].tolist(), strict=True))
     kinds = Counter(len(set(word)) for word in WORDS)
     lesson(
-        f"There are {kinds[2] + 2 * kinds[3]} presses, because {kinds[2]} words have one letter "
+        f"There are {kinds[2] + 2 * kinds[3]} cases, because {kinds[2]} words have one letter "
         f"that would not be written then, and {kinds[3]} have two. Three fail, in `aab`, `aba` and "
         "`baa`. Head 1 reads the b, and still an a is written: head 2 takes more from the two a’s "
         "there than where a word has fewer. Made to read the bar, it lets the b pass",

@@ -48,6 +48,7 @@ WRONG = {
         (masked("None"), "no answer yet"),
         (masked("scores"), "nothing is struck out"),
         (masked("scores[0]"), "of a table of 5 × 5"),
+        (masked("[[0.0]]"), "return a tensor"),
         (masked("scores.masked_fill(left == 0, -math.inf)[:5, :5]"), "one as large"),
         (masked("left"), "what may be read"),
         (masked("scores * left"), "e⁰ is 1"),

@@ -63,7 +63,7 @@ def settings(lesson: Says, proof: Says) -> None:
     twice = {*LIVE.seeds} < {*chosen} and len(chosen) == 2 * len(LIVE.seeds)
     lesson(f"trained {SEEDS} more of each kind", where=twice)
     lesson(f"Make all {SEEDS} plain sorters sort")
-    lesson(f"So each kind gets the best of [{COUNT[len(recipe.RATES)]} rates]")
+    lesson(f"each kind gets the best of [{COUNT[len(recipe.RATES)]} rates]")
     kept = not {*sweep} & {*chosen}
     lesson(f"on {COUNTED[len(sweep)]} seeds that are kept out of the race", where=kept)
     lesson(f"with one rate of {SOURCE.lr:g} for all")
@@ -149,7 +149,7 @@ def the_race(lesson: Says, _: Says) -> None:
     lesson(f"is first in {first:.0f} of 100 pairs, ties counted as halves", untold=CHOOSES)
     lesson("So nothing tells the gate from the division", untold=CHOOSES)
     smaller = [told("A smaller start alone converges before plain")]
-    lesson("Plain weights that only start as small show no lead over plain", untold=smaller)
+    lesson("weights that only start as small, shows no lead over plain", untold=smaller)
     lesson("for all, neither shows a lead over plain", untold=AS_PUBLISHED)
     lesson("Nothing shows that it was", untold=[*CHOOSES, *AS_PUBLISHED])
     tell = "A division by three does as well, as far as thirty-two seeds can tell"

@@ -46,7 +46,7 @@ def mine() -> list[Any]:
     chosen = evidence.recorded("chosen")
     live = evidence.Live({kind: chosen[kind] for kind in claims.LESSON})
     guess = Guess("deep_qkv", (evidence.ORDER,))
-    picture = figures.lesson_race(chosen, live)
+    picture = figures.lesson_race(chosen)
     return [guess, *taught(), picture, guess.score(evidence.predicted(live))]
 
 

@@ -91,10 +91,10 @@ def test_who_is_sooner_is_what_a_guess_is_held_to() -> None:
 def test_where_fewer_than_half_converge_it_says_never() -> None:
     some = evidence.Live({"gated": crowd(HALF), "plain": crowd(FEW)})
     rate = dict.fromkeys(some, 0.02)
-    picture = figures.when_sorted(some, "", rate, live=some)
+    picture = figures.when_sorted(some, "", rate)
     (ax,) = picture.fig.axes
     assert [text.get_text() for text in ax.texts] == ["half by step 150", "fewer than half"]
-    assert "by step 150 (gated) and never (plain)." in picture.caption
+    assert "half by step 150; plain" in picture.alt and picture.alt.endswith("by step never.")
     # Quartiles are seeds' own steps; 24 s for 12 seeds and 1,000 steps is 2 ms a seed and step.
     assert [row[2:] for row in rows(tables.arrivals(some, rate))[1:]] == [
         ["6 of 12", "150 (120 to never)", "0.30 s"],

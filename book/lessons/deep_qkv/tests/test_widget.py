@@ -55,5 +55,5 @@ def test_a_race_has_a_lane_for_each_name_in_their_order():
     words = [[1], [27]]
     assert sorter.race == {
         "steps": [0, 10],
-        "lanes": [["plain", "less", words], ["plain", "all", words]],
+        "lanes": [["plain-knowable", "less", words], ["plain", "all", words]],
     }

@@ -349,14 +349,14 @@ def late(lesson: Says, second: Says, proof: Says) -> None:
     single = [lower(ALONE, "angle", column=column) for column in (RECORDED, LONGER)]
     second("The angle’s loss ends lower than the dot product’s", held=single)
     lies, sure = on_the_first_letters()
-    second("With one layer that lies mostly on the first letters", where=lies > 0.6)
+    second("With one layer the angle’s lead lies mostly on the first letters", where=lies > 0.6)
     second("the dot product, too sure of itself, does worse", where=sure)
     second("With two it comes only after long training", held=[ahead], failed=[early])
     unsure = "We cannot say that the plane is the reason"
     second(unsure, untold=[control], held=[plane], where=heavier)
     least = claims.volume(evidence.on_record())[-1].findings["we found"]
     words = re.search(r"at least \d+ of \d+ pairs", least.found)
-    second(f"with the higher loss in {words[0]}" if words else "", failed=[least])
+    second(f"In {words[0]} the volume ends with the higher" if words else "", failed=[least])
     proof("After 3,000 steps the angle ends below it", held=[plane])
     proof("With one layer the angle cannot be told from its control", untold=[control])
     proof("and no plane; with two it ends lower", held=[plane])
