@@ -144,8 +144,16 @@ export function menus({ uid, model, save, order = Object.keys, lone = false, ...
 /** The options of a choice among the first few numbers. */
 export const counted = (count, text) => Array.from({ length: count }, (_, i) => [i, text(i)]);
 
-export const button = (text, onclick, label) =>
-  html("button", { type: "button", class: "attn-button", "aria-label": label, onclick }, text);
+export const button = (text, onclick, label) => {
+  const press = (event) => {
+    pressed = event.currentTarget;
+    onclick?.(event);
+  };
+  return html("button", { type: "button", class: "attn-button", "aria-label": label, onclick: press }, text);
+};
+
+let pressed = null; // the button of the last click, until the reader goes elsewhere
+addEventListener("pointerdown", () => (pressed = null), true);
 
 /** Give the reader a file: `parts` as a Blob takes them. */
 export function download(name, parts, type) {
@@ -206,9 +214,13 @@ export function rove(from, to) {
   to.focus();
 }
 
-/** Go on with the first of these that can do something, where what was pressed can do no more and keeps no focus. */
+/**
+ * Go on with the first of these that can do something, where what was pressed can do no more and keeps no focus: some
+ * browsers take it at once, and others when they draw.
+ */
 export function goOn(...others) {
-  if (document.activeElement?.disabled) others.find(({ disabled }) => !disabled)?.focus();
+  const nowhere = [pressed, document.body, null].includes(document.activeElement);
+  if (nowhere && pressed?.disabled) others.find(({ disabled }) => !disabled)?.focus();
 }
 
 /**

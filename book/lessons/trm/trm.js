@@ -155,8 +155,12 @@ function render({ model, el }) {
     const cell = chosen();
     put(cell, clues()[cell] === digit ? 0 : digit);
   });
-  const back = button("Back", () => go(Math.max(0, model.get("step") - 1)));
-  const next = button("Look", () => go(Math.min(LAST, model.get("step") + 1)));
+  const stepBy = (by) => {
+    go(Math.max(0, Math.min(LAST, model.get("step") + by)));
+    goOn(next, back);
+  };
+  const back = button("Back", () => stepBy(-1));
+  const next = button("Look", () => stepBy(1));
   const play = button("Play", () => {
     if (plays.going()) return go(model.get("step"));
     plays.play(model.get("step") < LAST ? model.get("step") : 0, LAST);
@@ -401,7 +405,6 @@ function render({ model, el }) {
     for (const control of [play, course.input]) control.disabled = !wakes;
     back.disabled = !wakes || model.get("step") === 0;
     next.disabled = !wakes || model.get("step") === LAST;
-    if ([back, next].includes(document.activeElement)) goOn(next, back);
     play.textContent = plays.going() ? "Pause" : "Play";
     told.textContent = tell(scene(found, seen, before), Boolean(run()));
     told.classList.toggle("attn-wrong", draft ? !judge(task, draft).open : Boolean(found.fault));
