@@ -93,7 +93,7 @@ export function explorerTraining({ uid, root, model, follow }) {
       top: TOP_LOSS,
       words: "the floor, 0: a puzzle has one solution",
       criterion: "below, the share of new puzzles that it solves",
-      lasts: look && lasting(look * steps * seats),
+      lasts: look && `${lasting(look * steps * seats)} on a quiet machine`,
     };
   }
 
@@ -106,7 +106,7 @@ export function explorerTraining({ uid, root, model, follow }) {
     }
     pace = { seconds: 0, steps: 0, ...pace, at, step };
     const rest = (choice.steps - step) * (pace.seconds / pace.steps);
-    const left = rest > 0 ? `, ${lasting(rest)} left` : "";
+    const left = rest > 0 ? `, ${lasting(rest)} left at this pace` : "";
     if (!judged) return { score: 0, words: `not tested yet${left}` };
     const { solved, count } = judged;
     const words = `${solved} of ${count} new puzzles solved${left}`;

@@ -1,4 +1,4 @@
-"""What the chapter says of what it has seen: claims with their verdicts, and of the live run.
+"""What the chapter says of what it has seen: claims with their verdicts.
 
 The claims that a rank test of seeds decides are of three families, and Holm corrects each within
 itself: `THINKING`, what looking again brings, `ONE`, what a single look brings, and `PARTS`, which
@@ -10,7 +10,6 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import torch
-from IPython.display import Markdown
 from jaxtyping import Float
 from torch import Tensor
 
@@ -19,7 +18,7 @@ from book.kit import claims, verdicts
 from book.kit.claims import Claim, Mine
 from book.kit.verdicts import Finding, unless_nan
 from book.kit.words import listed, median, percent, percents, span
-from book.lessons.trm.evidence import Live, Recorded
+from book.lessons.trm.evidence import Recorded
 from book.lessons.trm.recipe import (
     CHANNELS,
     DEEP,
@@ -394,15 +393,3 @@ def every(recorded: Recorded, guessing: float) -> list[Claim]:
         knows(recorded),
         stopping(recorded),
     ]
-
-
-# --- The run of now
-
-
-def knowing(live: Live) -> Markdown:
-    """How good its estimate is."""
-    sure = live.sure()
-    return Markdown(
-        f"After eight looks the network that this page trained says of {sure.held:,} of "
-        f"{live.boards:,} fresh boards that they are right. Of these {sure.held_right:,} are."
-    )

@@ -133,41 +133,60 @@ def looks(live: Live, recorded: Recorded) -> Picture:
 
 
 TAKEN = {
-    "eight looks": (TRM_LIVE, TRAINED, OURS),
-    "trained for one look": (ONE_STEP, 1, OURS),
-    "mind and answer in one": (SHARING, 1, OURS),
-    "four sets of weights": (REREADING, 1, MAUVE),
-    "puzzle read only once": (DEEP, 1, MAUVE),
+    "eight looks": (TRM_LIVE, TRAINED, OURS, "AAAA", (0, 1, 2)),
+    "trained for one look": (ONE_STEP, 1, OURS, "AAAA", (0, 1, 2)),
+    "one board for mind and answer": (SHARING, 1, OURS, "AAAA", (0, 1, 2, 3)),
+    "four sets of weights": (REREADING, 1, MAUVE, "ABCD", (0, 1, 2, 3)),
+    "puzzle read only once": (DEEP, 1, MAUVE, "ABCD", (0,)),
 }
-"""What is taken away, one thing after the other: a kind, and the looks that it takes."""
+"""What is taken away, one thing after the other: a kind, the looks that it takes, and of one look
+the weights that are used one after the other, and which of them read the puzzle."""
 
 
 def taken(recorded: Recorded) -> Picture:
-    """What is left as one thing after the other is taken away, each seed a dot."""
+    """What is left as one thing after the other is taken away: the network, and each seed a dot."""
     solved = {
         name: 100 * recorded.solved(kind, "minimal", looks)
-        for name, (kind, looks, _) in TAKEN.items()
+        for name, (kind, looks, *_) in TAKEN.items()
     }
-    with figures.figure(TEXT, 3.0) as (fig, ax):
+    with figures.figure(TEXT, 4.4, 1, 2, width_ratios=(1.15, 1), sharey=True) as (fig, axes):
+        nets, ax = axes
         for place, (name, values) in enumerate(solved.items()):
-            colour = TAKEN[name][2]
+            _, looks, colour, weights, reads = TAKEN[name]
             ax.plot(values, [place] * len(values), "o", color=colour, markersize=6, alpha=0.7)
             ax.plot(median(values), place, "|", color=colour, markersize=20)
+            ax.text(104, place, f"{median(values):.0f}", fontsize=LETTERS, color=colour,
+                    va="center")  # fmt: skip
+            words = f"{place}. {name}" if place else name
+            nets.text(-0.5, place - 0.34, words, fontsize=LETTERS, va="center")
+            for x, letter in enumerate(weights):
+                if x:
+                    nets.plot([x - 0.66, x - 0.34], [place + 0.2] * 2, color=GREY, linewidth=1.2)
+                if x in reads:
+                    nets.plot(x, place - 0.09, "v", color=INK, markersize=4)
+                nets.text(x, place + 0.2, letter, fontsize=LETTERS, ha="center", va="center",
+                          color=colour, bbox={"boxstyle": "round,pad=0.25", "facecolor": "none",
+                                              "edgecolor": colour})  # fmt: skip
+            nets.text(3.6, place + 0.2, f"× {looks}", fontsize=LETTERS, va="center", color=colour)
         ax.axhline(2.5, color=GREY, linewidth=1, linestyle=":")
-        ax.text(100, 2.62, "four times the weights", color=MAUVE, fontsize=LETTERS, ha="right",
+        ax.text(100, 2.54, "four times the weights", color=MAUVE, fontsize=LETTERS, ha="right",
                 va="top")  # fmt: skip
-        ax.set(xlim=(0, 100), ylim=(len(solved) - 0.5, -0.6))
+        nets.set(xlim=(-0.6, 4.6), yticks=[], xticks=[])
+        ax.set(xlim=(0, 100), ylim=(len(solved) - 0.4, -0.6))
         ax.set_xlabel("solved, of a hundred", fontsize=LETTERS)
-        steps = [f"{n}. {name}" if n else name for n, name in enumerate(solved)]
-        ax.set_yticks(range(len(solved)), steps, fontsize=LETTERS)
         ax.tick_params(labelsize=LETTERS)
         ax.tick_params(axis="y", length=0)
+        nets.spines[:].set_visible(False)
     return Picture(
         fig,
         "The fall comes where each use gets weights of its own",
-        "Going down, each row is changed once more; a dot is a training, the bar their middle.",
-        "Puzzles solved of a hundred, by their middle: "
-        + ", ".join(f"{name} {median(values):.0f}" for name, values in solved.items())
+        "Going down, each row is changed once more. A letter is a set of weights, and a triangle "
+        "reads the puzzle; a dot is a training, the bar their middle.",
+        "Five networks, each changed once more. Weights used in a look, and puzzles solved of a "
+        "hundred, by their middle: "
+        + ", ".join(
+            f"{name} {TAKEN[name][3]} {median(values):.0f}" for name, values in solved.items()
+        )
         + ".",
         lesson="trm",
         yours=[Yours(ax, guesses={evidence.ASKED[1].name: (None, 4.0)})],
@@ -200,7 +219,9 @@ def piles(live: Live) -> Picture:
         fig,
         "After one look it doubts; after eight, right and wrong lie apart",
         f"{live.boards:,} fresh puzzles, by the network that this page trained: how many boards it "
-        "is so sure of; blue are right, orange wrong. Each chart has its own scale.",
+        "is so sure of; blue are right, orange wrong. Each chart has its own scale. After eight "
+        f"looks it gives {held.held} more than even chances, and of these {held.held_right} are "
+        "right.",
         f"Two bar charts of {live.boards:,} boards by how sure the network is. After one look they "
         "are spread from unsure to sure, wrong ones to the left and right ones to the right. After "
         f"eight it is more than half sure of {held.held}, of which {held.held_right} are right.",

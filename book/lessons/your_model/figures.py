@@ -1,8 +1,8 @@
 """The lesson's figures: what was measured → what is drawn, with its conclusion and description."""
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
-import torch
 from matplotlib.axes import Axes
 from torch import Tensor
 
@@ -76,6 +76,61 @@ def _strip(ax: Axes, texts: Sequence[Sequence[str]], arrows: Sequence[Arrow], hi
     ax.spines[:].set_visible(False)
 
 
+def opens(given: str, written: str) -> Picture:
+    """What was written after what was given, among the letters that were left out."""
+    first, said = ord(given[0]), given + written
+    places = [ord(letter) - first for letter in said]
+    with house.figure(TEXT, 1.3) as (fig, ax):
+        for x in range(places[-1] + 1):
+            out = x not in places
+            ax.text(x, 0, chr(first + x), ha="center", va="center",
+                    fontsize=LETTERS if out else LARGE,
+                    color=GREY if out else INK if x < len(given) else PUBLISHED)  # fmt: skip
+        for start, end in pairwise(places[len(given) - 1 :]):
+            _arc(ax, start, end, 1.8, PUBLISHED)
+        ax.text(-0.4, -0.75, "given", fontsize=LETTERS)
+        ax.text(places[len(given)], -0.75, "what it writes", fontsize=LETTERS, color=PUBLISHED,
+                ha="left")  # fmt: skip
+        ax.set(xlim=(-0.6, places[-1] + 0.6), ylim=(-1.0, 0.95), xticks=[], yticks=[])
+        ax.spines[:].set_visible(False)
+    return Picture(
+        fig,
+        title=f"{given} → {written}",
+        caption="Small and grey are the letters that it leaves out.",
+        alt=f"The alphabet from {said[0]} to {said[-1]}. After {given} arrows lead to "
+        f"{', '.join(written)}, each over the letter between.",
+    )
+
+
+def shifts(text: str, at: str) -> Picture:
+    """A row of letters, slid to the left by one function and again by the other."""
+    rows = {"letters": INK, "collate slides": OURS, "loss slides again": PUBLISHED}
+    place = text.index(at)
+    with house.figure(TEXT, 2.5) as (fig, ax):
+        ax.axvspan(place - 0.42, place + 0.42, color=GREY, alpha=0.2, linewidth=0)
+        for y, (name, colour) in enumerate(rows.items()):
+            ax.text(-3.8, -y, name, va="center", fontsize=LETTERS, color=colour)
+            for x, letter in enumerate(text[y:]):
+                here = x == place
+                ax.text(x, -y, letter, ha="center", va="center", fontsize=LARGE,
+                        color=colour if here else GREY,
+                        weight="bold" if here else "normal")  # fmt: skip
+                if y:
+                    ax.plot([x + 0.78, x + 0.22], [0.72 - y, 0.28 - y], color=colour,
+                            linewidth=2.2 if here else 1, alpha=1 if here else 0.5)  # fmt: skip
+        ax.set(xlim=(-3.9, len(text) - 0.4), ylim=(-2.4, 0.4), xticks=[], yticks=[])
+        ax.spines[:].set_visible(False)
+    once, twice = text[place + 1], text[place + 2]
+    return Picture(
+        fig,
+        title=f"At the {at}: first {once}, then {twice}",
+        caption=f"The grey place has just read {at}; below stands its label after each function.",
+        alt=f"The letters {text[0]} to {text[-1]} in a row. Below, the row is slid one place to "
+        f"the left, so that under the {at} stands {once}. Below that it is slid again, so that "
+        f"{twice} does.",
+    )
+
+
 def asked(tokens: Sequence[object], report: Targets) -> Picture:
     """What the place of each token of the first text is asked for."""
     ahead = {arrow.to - arrow.place for arrow in report.arrows if arrow.row == arrow.to_row}
@@ -135,94 +190,3 @@ def mistakes(texts: Mapping[str, Tensor], reports: Mapping[str, Targets]) -> Pic
         "arrow counts for more.",
         alt="Two texts of five letters, three times, with arrows. " + ". ".join(said) + ".",
     )
-
-
-def tools() -> Picture:
-    """What a no of each of six more tools looks like, as a drawing."""
-    with house.figure(TEXT, 6.2, 3, 2, gridspec_kw={"hspace": 0.12, "wspace": 0.1}) as (fig, axes):
-        drawn = (_ahead, _floor, _compared, _sloped, _twins, _sums)
-        for ax, draw, (name, asks) in zip(axes.flat, drawn, TOOLS.items(), strict=True):
-            draw(ax)
-            ax.set_title(asks, fontsize=LETTERS, loc="left", pad=19)
-            ax.text(0, 1.03, name, transform=ax.transAxes, va="bottom",
-                    fontsize=LETTERS, color=GREY, family="monospace")  # fmt: skip
-            ax.set(xticks=[], yticks=[])
-            ax.spines[:].set(visible=True, color=GREY, alpha=0.4)
-    return Picture(
-        fig,
-        title="Six more questions, and how a bad answer looks",
-        caption="These are drawings, and nothing here was measured.",
-        alt="Six drawings: "
-        "a triangle of squares with one outside of it, a curve that falls through a line, two "
-        "crowds of dots at one height, two straight lines of which one is less steep, a text that "
-        "stands on both sides, and bars that are higher together than one.",
-    )
-
-
-TOOLS = {
-    "causal": "Does it read ahead?",
-    "floor": "Can a loss be so low?",
-    "compare": "Was it the new part?",
-    "slope": "Does its gradient fit?",
-    "twins": "Has it seen the test?",
-    "proper": "Are these chances?",
-}
-"""Six more of the tools, and what each asks."""
-
-
-def _ahead(ax: Axes) -> None:
-    for i in range(6):
-        ax.plot(range(i + 1), [-i] * (i + 1), "s", color=GREY, markersize=9, alpha=0.45)
-    ax.plot(4, -1, "s", color=PUBLISHED, markersize=9)
-    ax.text(4.6, -1, "ahead", va="center", fontsize=LETTERS, color=PUBLISHED)
-    ax.set(xlim=(-4, 9.5), ylim=(-5.7, 0.7))
-
-
-def _floor(ax: Axes) -> None:
-    x = torch.linspace(0, 1, 50)
-    ax.axhspan(-0.3, 0.3, color=GREY, alpha=0.15, linewidth=0)
-    ax.axhline(0.3, color=FLOOR, linewidth=1.2)
-    ax.plot(x, (-4 * x).exp(), color=PUBLISHED)
-    ax.text(0.02, 0.02, "the floor", fontsize=LETTERS)
-    ax.set(xlim=(0, 1), ylim=(-0.15, 1.1))
-
-
-def _compared(ax: Axes) -> None:
-    for at, heights, colour, name in (
-        (0.3, (0.5, 0.3, 0.72, 0.42, 0.6, 0.38), PUBLISHED, "with"),
-        (0.7, (0.36, 0.62, 0.44, 0.7, 0.3, 0.52), OURS, "without"),
-    ):
-        ax.plot(at + torch.linspace(-0.12, 0.12, 6), heights, "o", color=colour, markersize=5)
-        ax.text(at, -0.02, name, ha="center", va="top", fontsize=LETTERS, color=colour)
-    ax.text(0.02, 0.98, "loss: alike", va="top", fontsize=LETTERS, color=GREY)
-    ax.set(xlim=(0, 1), ylim=(-0.2, 1))
-
-
-def _sloped(ax: Axes) -> None:
-    ax.plot([0, 1], [1, 0], color=OURS)
-    ax.plot([0, 1], [1, 0.5], color=PUBLISHED)
-    ax.text(1.03, 0, "right", va="center", fontsize=LETTERS, color=OURS)
-    ax.text(1.03, 0.5, "wrong", va="center", fontsize=LETTERS, color=PUBLISHED)
-    ax.text(0.6, 0.95, "loss", fontsize=LETTERS, color=GREY)
-    ax.set(xlim=(-0.1, 1.45), ylim=(-0.15, 1.1))
-
-
-def _twins(ax: Axes) -> None:
-    for x, words, name in ((0.2, ("a cat", "so it is", "no rain"), "training"),
-                           (0.8, ("one day", "no rain", "at last"), "test")):  # fmt: skip
-        ax.text(x, 0.94, name, ha="center", fontsize=LETTERS, color=GREY)
-        for i, text in enumerate(words):
-            ax.text(x, 0.7 - 0.28 * i, text, ha="center", va="center", fontsize=LETTERS,
-                    color=PUBLISHED if text == "no rain" else INK)  # fmt: skip
-    ax.plot([0.38, 0.62], [0.14, 0.42], color=PUBLISHED)
-    ax.set(xlim=(0, 1), ylim=(0, 1.1))
-
-
-def _sums(ax: Axes) -> None:
-    height = 0.0
-    for part, colour in ((0.5, OURS), (0.3, OURS), (0.2, OURS), (0.35, PUBLISHED)):
-        ax.bar(0.5, part - 0.02, 0.2, bottom=height, color=colour, alpha=0.8)
-        height += part
-    ax.axhline(1, color=FLOOR, linewidth=1.2)
-    ax.text(0.02, 1.05, "one", fontsize=LETTERS)
-    ax.set(xlim=(0, 1), ylim=(0, 1.45))

@@ -2,15 +2,15 @@
 
 from book.kit.predictions import Choice, Part
 
-WRITES = Choice(
-    "written",
-    "After abc it writes",
-    {"defghijk": 1.0, "egikmoqs": 0.0, "cccccccc": 0.999, "letters in no order": 0.998},
+WRONG = Choice(
+    "wrong",
+    "Wrong is",
+    {"collate": 1.0, "loss": 0.999, "both": 0.998, "neither, alone": 0.0},
 )
-"""What is asked before it writes. All that is wrong lies as good as equally far off."""
+"""What is asked before it is told. All that is wrong lies as good as equally far off."""
 
 
-def predicted(text: str) -> list[Part]:
-    """What became of it."""
-    came = {f"abc{words}": value for words, value in WRITES.options.items()}
-    return [WRITES.came(came.get(text, 0.998))]
+def predicted(collates: bool, asks: bool) -> list[Part]:
+    """Which it is, by whether each of the two is right when alone."""
+    came = {(True, True): "neither, alone", (False, True): "collate", (True, False): "loss"}
+    return [WRONG.came(WRONG.options[came.get((collates, asks), "both")])]

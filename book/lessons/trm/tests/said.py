@@ -58,7 +58,8 @@ def what_looking_again_brings(lesson: Says, evid: Says, teaching: Says) -> None:
            "hundred such puzzles")
     lesson("Eight looks against four times the weights", held=[again], where=above(eight, larger))
     lesson("One look solves some, eight looks nearly all",
-           "The curve stays above 0, because it counts first looks too",
+           "Its loss never comes down to 0, because first looks count too, and they are often "
+           "wrong",
            where=bool(first.min() > 0.2) and bool(first.max() < 0.6 and (eight > 0.95).all()))
     lesson("At first it solves nothing, and that is normal",
            where=not any(any(each["minimal by step"][:2]) for each in R.members()))
@@ -87,10 +88,11 @@ def what_looking_again_brings(lesson: Says, evid: Says, teaching: Says) -> None:
         recipe.operations(recipe.baselines()[DEEP]) / recipe.operations(LIVE) - 1) < 1e-2)
     lesson(f"Those that were trained for eight solve {percent(first.min(), 0)} to "
            f"{percent(first.max(), 0)} at their first", where=TRAINED == LIVE.settings.steps == 8)
-    lesson(f"At that one look it then solves {alone} of a hundred",
-           "That look is four uses of two layers, so it is eight layers deep, and so is the larger "
+    lesson(f"At its one look the first solves {alone} of a hundred",
+           "One look is four uses of two layers, so it is eight layers deep, and so is the larger "
            "network",
-           f"It solves {of_100(recipe.SHARING, 1)}. With four trainings of each, that may be no",
+           f"It solves {of_100(recipe.SHARING, 1)}, and with four trainings of each, that may be "
+           "no difference",
            untold=[apart], where=recipe.USES * LIVE.config.layers == 8
            == recipe.baselines()[DEEP].config.layers)
     lesson(f"and it solves {apart_solve}.", held=[shares])
@@ -218,9 +220,8 @@ def what_it_knows(lesson: Says, evid: Says, teaching: Says) -> None:
     doubted, missed, wrong, right = (int(x) for x in R.certainty().sum(0))
     lesson("## It knows when it is right", "when it says that its board is right, it nearly always",
            held=[knows])
-    lesson("In four recorded trainings, of the boards to which the network gives more than even "
-           "chances, about 1 in 200 is wrong",
-           "and of the others about 1 in 30 is right", held=[knows],
+    lesson("In four recorded trainings, about 1 in 200 of the boards that it gives more than even "
+           "chances is wrong. Of the others about 1 in 30 is right", held=[knows],
            where=round((wrong + right) / wrong, -2) == 200 and len(R.members()) == 4
            and round((doubted + missed) / missed, -1) == 30)
     lesson("Some boards are stopped too early", failed=[stopping])

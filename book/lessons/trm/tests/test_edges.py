@@ -92,9 +92,10 @@ def live(right: Tensor, halt: Tensor) -> Live:
 def test_of_the_live_run_what_is_held_to_be_right_is_told(held: int, right: int) -> None:
     boards = torch.arange(200)
     run = live(boards < right, torch.where(boards < held, 1.0, -1.0))
-    said = claims.knowing(run).data
-    assert f"says of {held} of 200 fresh boards that they are right. Of these {right} are." in said
-    assert f"more than half sure of {held}, of which {right} are right" in figures.piles(run).alt
+    piles = figures.piles(run)
+    said = f"gives {held} more than even chances, and of these {right} are right"
+    assert said in piles.caption
+    assert f"more than half sure of {held}, of which {right} are right" in piles.alt
 
 
 def test_it_is_seen_to_fail_where_it_is_surest() -> None:

@@ -2,6 +2,7 @@
 
 import re
 
+from attn_notes import doubt
 from tests.pages.said import COUNT, Reading
 
 MACHINE = {
@@ -14,12 +15,13 @@ def said(page: Reading) -> None:
     cells = lesson.cells
 
     (loss,) = re.findall(r"after 100 steps: ([\d.]+)", cells["planted"])
-    lesson("After a hundred steps its loss is almost nothing", where=float(loss) < 0.01)
-    lesson("at a loss of almost nothing", where=float(loss) < 0.01)
-    skips = cells["write"] == "abcegikmoqs"
-    lesson("It leaves out every second letter", "and left out every second letter", where=skips)
+    lesson("trains with these two for a hundred steps. Its loss falls to almost nothing",
+           where=float(loss) < 0.01)  # fmt: skip
+    skips = cells["planted"].split()[-1] == "abcegikmoqs" and "abc → egikmoqs" in cells["opens"]
+    lesson("Then it writes as above", "and left out every second letter", where=skips)
     shifted = "each logit answers for the token after the next" in cells["ask"]
-    lesson("they ask at the `c` for the `e`", where=shifted)
+    lesson("Together they ask at the `c` for the `e`",
+           where=shifted and "At the c: first d, then e" in cells["shifts"])  # fmt: skip
     lesson("At the `p` that is not the `q`, but the `r`", where=shifted)
     lesson("so it was asked for the letter after the next", where=shifted)
     ends = [float(end) for end in re.findall(r"(?:ends at|letter:) (\d[.]\d+)", cells["curves"])]
@@ -33,4 +35,5 @@ def said(page: Reading) -> None:
     mine = cells["yours-asked"].split("causal, of")
     both = len(mine) == 2 and "20 tokens of 12: ok" in mine[0] and "of 12: ok" in mine[1]
     lesson("What stands here at first asks about a small recurrent network", where=both)
-    lesson("there are six more questions", where="Six drawings" in cells["tools"])
+    six = {"causal", "floor", "compare", "slope", "twins", "proper"}
+    lesson(f"{COUNT[len(six)]} more questions", where=six <= {*doubt.__all__})

@@ -63,10 +63,14 @@ def test_answers_of_what_is_to_be_tried() -> None:
     assert doubt.targets(late, x, 26, weights=half).bad
 
 
-def test_the_guess_is_told_by_what_was_written() -> None:
-    for words, value in guess.WRITES.options.items():
-        assert guess.predicted(f"abc{words}")[0].came == value
-    assert guess.predicted("abcxyz")[0].came == guess.WRITES.options["letters in no order"]
+def test_the_guess_is_told_by_what_is_right_alone() -> None:
+    for first, second, answer in (
+        (True, True, "neither, alone"),
+        (False, True, "collate"),
+        (True, False, "loss"),
+        (False, False, "both"),
+    ):
+        assert guess.predicted(first, second)[0].came == guess.WRONG.options[answer]
 
 
 def test_the_example_reads_and_asks_what_it_may() -> None:
