@@ -164,7 +164,7 @@ def test_a_lesson_asks_before_it_shows(path: Path) -> None:
     cells = {cell.id: cell for cell in nbformat.read(path, as_version=4).cells}
     order = list(cells)
     # What answers: where a widget comes first, a training or a figure after it.
-    answers = ("race-picture", "alone-figure", "clip-figure", "play")
+    answers = ("race-picture", "alone-figure", "clip-figure", "eleven", "play")
     shown = next(name for name in answers if name in cells)
     assert order.index("prediction") < order.index(shown)
     assert order.index("prediction-score") > order.index("setup") + 2

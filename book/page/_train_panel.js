@@ -145,13 +145,17 @@ export function trainPanel({ uid, root, esm, title, settings, plan, judge, follo
   let hurried = false; // while these are trained
   let answers = []; // what came out of each of them, as one may have guessed
   let restored = false; // whether the choices that were kept are made again
+  let left = false; // for something else to look at, where a step that still arrives is not shown
 
   const chart = lossChart();
   const line = html("p", { class: "attn-train-line" });
   const said = html("p", { class: "attn-train-said", role: "status" });
   const go = button("Train", () => (training.state() === "running" ? training.pause() : begin()));
   go.classList.add("attn-go");
-  const one = button("One step", () => training.once());
+  const one = button("One step", () => {
+    left = false;
+    training.once();
+  });
   const again = button("Another seed", () => {
     waiting = [];
     hurried = false;
@@ -301,7 +305,7 @@ export function trainPanel({ uid, root, esm, title, settings, plan, judge, follo
     chart.add(step, curve, score);
     mark({ step, loss: loss.toFixed(4), score: score.toFixed(3) });
     line.textContent = `Seed ${seed}, step ${step.toLocaleString("en")}: loss ${loss.toFixed(3)} nats, ${words}.`;
-    follow(weights, step);
+    if (!left) follow(weights, step);
   }
 
   function change(state) {
@@ -314,7 +318,10 @@ export function trainPanel({ uid, root, esm, title, settings, plan, judge, follo
       return;
     }
     mark({ training: state });
-    if (state === "running") wake();
+    if (state === "running") {
+      left = false;
+      wake();
+    }
     go.textContent = state === "running" ? "Pause" : "Train";
     one.disabled = state === "running" || state === "done";
     kept.update();
@@ -392,5 +399,9 @@ export function trainPanel({ uid, root, esm, title, settings, plan, judge, follo
     deaf();
     training.free();
   }
-  return { node, begin, restart, free, pause: training.pause };
+  function leave() {
+    left = true;
+    training.pause();
+  }
+  return { node, begin, restart, free, leave };
 }

@@ -135,16 +135,17 @@ const FIELDS = { number: numberField, choice: choiceField, order: orderField };
 
 const FIRST = { figure: "figure.attn-figure", widget: ".live-widget", score: ".scored" };
 
-/** What stands from a figure on, or behind a widget, to the score of these fields would give the answer away: veiled
- * until something is guessed, or at a press. Returns what lifts the veil. */
+/** What stands from a figure on, or behind a widget, to the score of these fields would give the answer away, or all the
+ * rest of their section: veiled until something is guessed, or at a press. Returns what lifts the veil. */
 function veil(el, veils) {
   const below = [];
   for (let next = el.closest(".cell")?.nextElementSibling; next && !next.matches("section"); next = next.nextElementSibling) {
     below.push(next);
   }
-  const at = below.findIndex((each) => each.querySelector(FIRST[veils]));
+  const at = veils === "rest" ? 0 : below.findIndex((each) => each.querySelector(FIRST[veils]));
   const first = at + (veils === "widget"); // which itself gives nothing away until it is used
-  const kept = at < 0 ? [] : below.slice(first, below.findIndex((each) => each.querySelector(".scored")) + 1);
+  const end = veils === "rest" ? below.length : below.findIndex((each) => each.querySelector(".scored")) + 1;
+  const kept = at < 0 ? [] : below.slice(first, end);
   const lift = button("Guess first, or press to see it", () => {
     for (const each of kept) each.inert = false;
     key.remove();

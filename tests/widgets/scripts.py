@@ -118,6 +118,13 @@ def veiled() -> list[Any]:
     return [*parts, "</div></div><p>And then?</p></section>"]
 
 
+def rest() -> list[Any]:
+    """The fields above words that give the answer away, and the score in a later section."""
+    asked, way = Guess("coins", (WAY,), veils="rest"), WAY.came(1.0)
+    told = "</div><p>It starts upwards.</p></section><section><div>"
+    return ['<section><div class="cell">', asked, told, asked.score([way]), "</div></section>"]
+
+
 def mine() -> list[Any]:
     return [coins(), listening(), str(table(CLAIMS, lesson="coins").data)]
 
@@ -163,6 +170,7 @@ EARLY = """<script>
 PAGES = {
     "guess": guess,
     "veiled": veiled,
+    "rest": rest,
     "panel": mine,
     "mine": mine,
     "open": opening,

@@ -300,7 +300,7 @@ async function render({ model, el }) {
 
   /** Show another model, and be it instead of the one in training. */
   function leave(next) {
-    training.pause();
+    training.leave();
     if (shown.learning) shown = { ...shown, learning: false };
     save(next);
   }

@@ -77,7 +77,7 @@ async function render({ model, el }) {
   /** Show a loaded model again. */
   function release() {
     learning = null;
-    training.pause();
+    training.leave();
   }
 
   const asleep = sleeper();

@@ -315,11 +315,10 @@ export function inAHead({ uid, model, save, leave }) {
     save({ mode: "head", ...(stays ? {} : offer(config)) });
   }
 
-  /** Show one of the runs again, and be it instead of the model in training. */
+  /** Show one of the runs again, and be it instead of the model in training, or of one whose first step is to come. */
   function release() {
-    if (!shown?.learning) return;
     leave();
-    shown = null;
+    if (shown?.learning) shown = null;
   }
 
   const loaded = () => run() !== undefined && machines.of(run()) !== undefined;

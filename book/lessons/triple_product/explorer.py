@@ -19,8 +19,8 @@ ELSEWHERE = "gcafbnkdhpe" * 2
 AT_HOME = "gcafbnkdhpej" * 2
 """One with the period that it knows."""
 ASKED = len(ELSEWHERE) - 5
-"""The position from which the widget asks, when it opens: there the letter that is expected is the
-one twelve back, too."""
+"""The position from which the widget asks, when it opens: in both texts a k stands twelve before
+the letter that comes next."""
 
 
 NAMES = {"one layer": "one layer, taught twelve", "two layers": "two layers, taught six to twelve"}
@@ -30,7 +30,7 @@ NAMES = {"one layer": "one layer, taught twelve", "two layers": "two layers, tau
 def copier() -> TripleProductExplorer:
     """The lesson's: a head of a model with the dot product, and all that is needed to train one.
 
-    It opens on a head that was trained at period 12 and reads a text that repeats after 11.
+    It opens on a head that was trained at period 12 and reads a text that repeats after 12.
     """
     widget = TripleProductExplorer(modes=["head"])
     for layers, name in NAMES.items():
@@ -38,7 +38,7 @@ def copier() -> TripleProductExplorer:
         weights = evidence.weights(layers, "dot")
         widget.load(name, weights, config, recipe.TASKS[layers])
     _teach(widget, ("dot",))
-    return _at(widget, NAMES["one layer"], ELSEWHERE)
+    return _at(widget, NAMES["one layer"], AT_HOME)
 
 
 def explorer(mode: str = "head") -> TripleProductExplorer:

@@ -23,7 +23,7 @@ async function render({ model, el }) {
     "aria-label": "The triple-product explorer",
   });
   const { save, watch } = saver(model, draw);
-  const leave = () => training.pause();
+  const leave = () => training.leave();
   const modes = { hand: byHand({ uid, model, save }), head: inAHead({ uid, model, save, leave }) };
   const training = copierTraining({ uid, root, model, follow: modes.head.follow });
   const tabs = Object.entries({ hand: "By hand", head: "In a trained head" }).map(([mode, text]) => {

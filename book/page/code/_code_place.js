@@ -9,6 +9,8 @@ import { traps } from "./_traps.js";
 const SYNTAX =
   "The slip may stand a line earlier: an open bracket, a missing colon. And this page’s Python is smaller than yours: " +
   "it has no [*a, x], {**a}, x[*i] or match.";
+const LOADS = "Python is being loaded, once for this page.";
+const RUNS = "Python is loaded. Your code is running.";
 const SETTLE = 200; // ms after which what is typed is kept
 
 /**
@@ -128,7 +130,12 @@ export function codePlace({ uid, label, hint, memory, again: words, book, attrib
     for (const each of [go, ...starts]) each.disabled = true;
     stop.hidden = false;
     if (held) stop.focus();
+    const waits = html("p", { class: "attn-says" }, LOADS);
     try {
+      if (!by().awake()) {
+        said.append(waits);
+        by().start().then(() => waits.replaceChildren(RUNS), () => {}); // what went wrong, `attempt` is told too
+      }
       for (const { line, words: trap } of traps(source)) tell(`Line ${line}: ${trap}`);
       await attempt(source, given);
       node.dataset.code = "done";
@@ -141,6 +148,7 @@ export function codePlace({ uid, label, hint, memory, again: words, book, attrib
       }
     } finally {
       busy = false;
+      waits.remove();
       for (const each of [go, ...starts]) each.disabled = false;
       if (held && document.activeElement === stop) (held.hidden ? node.querySelector(".attn-go") : held).focus();
       stop.hidden = true;

@@ -77,6 +77,7 @@ export function create(employ, load, pace = create(employ, load, null)) {
   const asked = new Map(); // id → {action, resolve, reject, print}, in the order in which the Worker comes to them
   let worker = null;
   let ready = null;
+  let awake = false; // whether Python is there
   let count = 0;
   let watched; // the id of what the Worker is at
   // Where no second Worker can be had seconds count, one at a time: a machine that sleeps, sleeps through one.
@@ -106,6 +107,7 @@ export function create(employ, load, pace = create(employ, load, null)) {
   function end(why) {
     worker?.terminate();
     worker = ready = null;
+    awake = false;
     for (const { reject } of asked.values()) reject(wasStopped(why));
     asked.clear();
     watch();
@@ -158,13 +160,18 @@ export function create(employ, load, pace = create(employ, load, null)) {
     });
   }
 
+  async function start() {
+    const mine = (ready ??= hire());
+    await mine;
+    awake = ready === mine;
+  }
+
   /** Have the Worker do something; what it prints goes to `print`. */
   async function ask(action, given, print) {
-    ready ??= hire();
-    await ready;
+    await start();
     return send(action, given, print);
   }
-  return { ask, end };
+  return { ask, end, start, awake: () => awake };
 }
 
 /** Why a question got no answer in time. */

@@ -62,13 +62,14 @@ def of_settings(lesson: Says, proof: Says, teacher: Says) -> None:
     words = sum(math.comb(2 * n, n) // (n + 1) for n in range(TASK.fewest, TASK.pairs + 1))
     first = TASK.entropies(brackets.encode("(")[None])
     opens, closes = TASK.ideal(brackets.encode("(")[None])[0, 0, :2].exp().tolist()
-    lesson(f"The mean is {TASK.floor:.3f} nats, the [floor]", f"It makes {float(first):.2f} nats",
+    lesson(f"The mean is {TASK.floor:.3f} nats, the [floor]",
+           f"it makes {float(first):.2f} nats", f"pays {float(first):.2f} [nats]",
            f"{round(100 * opens)} go on with another `(`, and {round(100 * closes)} with `)`",
            f"The other {round(100 * TASK.filler)} go on with *filler*",
            f"| `(` | {opens:.3f} | {-math.log(opens):.2f} |",
            f"| `)` | {closes:.3f} | {-math.log(closes):.2f} |",
            f"each | {TASK.filler / 3:.4f} | {-math.log(TASK.filler / 3):.2f} |",
-           f"A fair coin costs {math.log(2):.2f}",
+           f"a fair coin costs {math.log(2):.2f}",
            f"from the same {COUNT[LIVE.seeds]} [seeds]",
            f"can write {COUNT[len(VOCABULARY)]} signs: two brackets, `a`, `b`, a `c` that never",
            f"pays {number(NOTHING, 2)}, the logarithm of {COUNT[len(VOCABULARY)]}")

@@ -113,7 +113,7 @@ def settings(lesson: Says, proof: Says) -> None:
         f"whose second round begins after {first} to {last} letters",
         f"more often than {checks.MOST}, in sequences of {of}",
         f"A small model sees the letters `{explorer.AT_HOME[: recipe.HALF]}`",
-        f"This text begins again after {COUNT[NEAR]} letters",
+        f"Let the text begin again after {COUNT[NEAR]}</a>",
         "no more than a guess would, one letter in sixteen",
         where=ONE["seeds"] == TWO["seeds"]
         and explorer.ELSEWHERE[:NEAR] * 2 == explorer.ELSEWHERE
@@ -168,11 +168,15 @@ def looks(lesson: Says) -> None:
     looked = int(attention.argmax()) == at + 1 - recipe.HALF and away[at] == "k"
     expected, due = written(single, away)[at], away[at + 1]
     twelve = expected == away[at + 1 - recipe.HALF] == "k" and looked
+    _, attention = explorer.counting(home)
+    known = int(attention.argmax()) == at + 1 - recipe.HALF and home[at] == "n"
     lesson(
         "It looks at the letter twelve before the one that comes next, a k, and writes a k",
-        where=twelve,
+        where=known and written(single, home)[at] == home[at + 1] == "k",
     )
-    lesson("and writes a k. A d would be right", where=due == "d" and looked)
+    lesson("It has read up to the second n", where=home[: at + 1].count("n") == 2 and known)
+    lesson("After the second k a d should come", where=due == "d" and looked)
+    lesson("the head looks twelve back as before, and the model writes a k again", where=twelve)
     circuit = explorer.circuit()
     noted = min(circuit.notes, circuit.finds) > 0.8 and written(double, away)[at] == due
     lesson("It finds the d, and fetches it", where=noted)
@@ -245,8 +249,8 @@ def rules(lesson: Says, proof: Says, teaching: Says) -> None:
     finds = bool(next_one[0, -1].softmax(-1)[ord("f") - ord("a")] > 0.9)
     lesson(f"such as `{example}`", "finds the earlier k, and predicts the f", where=finds)
     one, other, last = (100 * share for share in (REACH.placed, REACH.near, REACH.matched))
-    rules = f"only counts gets {one:.0f}, one that only matches {math.floor(other + 0.5)}"
-    lesson(f"{rules}, and one that does both {last:.0f}", held=[either], failed=[both])
+    counts = f"But a rule by hand that counts and matches gets {last:.0f}"
+    lesson(counts, held=[either], failed=[both], where=one < other < last)
     lesson("A rule by hand that counts and matches is right more often", failed=[both])
     four_in_five = 0.8 < REACH.placed < 0.88
     lesson("one that does is right more than four times in five", where=four_in_five)
@@ -279,12 +283,12 @@ def matches(lesson: Says, proof: Says) -> None:
     reads = min(met, never) > 0.5 and known and blind
     nine = 0.85 < followed(PAIR, 12)[0] < 0.95
     lesson("picks no one distance more than a quarter of the time", where=blind and known)
-    lesson("A match twelve back it follows nine times in ten. So it does read", where=nine)
+    lesson("A match twelve back it follows nine times in ten, so it does read", where=nine)
     proof("two layers by a match at a distance that they know", failed=[far], where=reads)
     lesson(
         "It follows a match that is about as far back as in its texts",
-        "only about as far back as its texts ever asked it to. If the match is 3 back, or 18",
-        "It is half an induction head, because it reads only about as far back",
+        "But if the match is 3 back, or 18, it mostly lets it go",
+        "an induction head, but only about as far back as its texts ever asked it to look",
         "Two layers learnt to match, but only at about the distances that their texts",
         "Two layers that saw many distances learnt to match, at about those distances",
         failed=[far],

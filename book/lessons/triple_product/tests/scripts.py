@@ -29,7 +29,7 @@ def lesson() -> list[Any]:
 
 
 PAGES = {
-    "copier": lambda: on_site(*lesson(), "twelve", "two-layers"),
+    "copier": lambda: on_site(*lesson(), "eleven", "two-layers"),
     "drawn": partial(page, "hand"),
     "moved": partial(page, "hand"),
     "numbers": partial(page, "hand"),
