@@ -352,6 +352,8 @@ def test_points_and_exercises_of_ones_own_are_followed(folder):
     pages = {str(path): (ROOT / path).read_bytes() for path in pages_of(ROOT, "attention")}
     site = b"".join(course.for_site(pages, True, [week]).values()).decode()
     assert "a softmax by hand (5 points, " in site and "exercise-disagree" not in site
+    assert site.count("These numbers are for practice.") == 1 and "practice.\n:::" not in site
+    assert "the file that *Save* gives under an exercise, but for 1, whose numbers are" in text
     assert (
         "a softmax by hand (3 points, " in b"".join(course.for_site(pages, True).values()).decode()
     )
@@ -477,6 +479,10 @@ def test_no_line_of_a_solution_is_in_what_students_get(made, tmp_path):
     others = [(path, text) for text, path in found.items() if not ours.search(path)]
     assert exercises.leaks(others) == []
     assert not [all_ for all_ in SOLUTIONS if any(all(x in text for x in all_) for text in package)]
+    judged = [one.solution for week in WEEKS for one in week.exercises if one.numbered]
+    methods = [[x.strip() for x in text.splitlines()[1:] if len(x.strip()) > 12] for text in judged]
+    assert len(methods) == 8
+    assert not [all_ for all_ in methods if any(all(x in text for x in all_) for text in found)]
     assert len(package) > 100 and len(others) > 3 * len(WEEKS)
     # A teacher's answers have all, but for what the book says of numbers that a course has not.
     told = {line for _, line in exercises.leaks(exercises.texts(made / "private"))}

@@ -42,7 +42,7 @@ class Caught:
         return Outcome(1.0, "it is tried when it is graded.")
 
     def __getattr__(self, name: str) -> Any:
-        if name not in ("seen", "seconds"):
+        if name not in ("seen", "show", "seconds"):
             self._shell.touched.append(f"checks.{self._name}.{name}")
         return getattr(self._check, name)
 

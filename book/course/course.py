@@ -599,6 +599,7 @@ def as_chosen(notebook: NotebookNode, week: Week) -> NotebookNode:
     """A page of a lesson with the exercises of a course, and the points that it gives."""
     notebook = copy.deepcopy(notebook)
     points = {one.name: one.points for one in week.exercises}
+    own = [one.name for one in week.exercises if one.numbered]
     told = [cell.metadata["exercise"] for cell in notebook.cells if "exercise" in cell.metadata]
     out = {f"exercise-{one['name']}" for one in told} - {f"exercise-{name}" for name in points}
     out |= {f"{name}-{part}" for name in out for part in ("hint", "answer", "check", "solution")}
@@ -608,6 +609,8 @@ def as_chosen(notebook: NotebookNode, week: Week) -> NotebookNode:
             one["points"] = points[one["name"]]
             worth = f"({one['points']} points, "
             cell.source = re.sub(r"\(\d+ points, ", worth, cell.source, count=1)
+            if one["name"] in own:
+                cell.source = re.sub(r"(?=\n:::\s*$)", homework.PRACTICE, cell.source)
     return notebook
 
 
