@@ -2,6 +2,7 @@
 
 import csv
 import html
+import itertools
 import re
 import shlex
 import shutil
@@ -22,7 +23,7 @@ from book.course import course, exams, homework, papers, questions
 from book.editions import manifest
 from book.page.code import answers
 from book.site import execution
-from book.site.dependencies import BookError, full_stems, lesson_page, lesson_stems, pages_of
+from book.site.dependencies import BookError, all_stems, full_stems, lesson_page, pages_of
 
 from . import exercises
 from .test_version import commit
@@ -243,7 +244,18 @@ def test_a_course_of_three_weeks_in_another_order_on_other_days(folder, capsys):
         course.make(ROOT, folder, {}, pretend_site)
     assert [path.name for path in folder.iterdir()] == ["course.yml"]
     (folder / "course.yml").write_text(told.replace("nothing", "attention, deep_qkv"), "utf-8")
+    capsys.readouterr()
     course.make(ROOT, folder, {}, pretend_site)
+    before = capsys.readouterr().out.partition("new  ")[0]
+    assert before.splitlines()[:5] == [
+        "Week 1, Think longer, not larger, builds on Attention, seen whole, which comes later.",
+        "Its notes for you of week 2 says “The next lesson”, as in the book's order.",
+        "The lesson of week 3 says “our first lesson”, as in the book's order.",
+        "The lesson of week 3 says “the first lesson”, as in the book's order.",
+        "The first page of the site begins with the book's first lesson.",
+    ]
+    (lesson,) = folder.glob("students/week-1-*/*lesson.ipynb")
+    assert "Next: Attention, seen whole." in lesson.read_text("utf-8")
     with (folder / "students/calendar.csv").open(encoding="utf-8") as file:
         table = [*csv.DictReader(file)]
     assert [(row["title"], row["session"], row["homework due"]) for row in table] == [
@@ -253,7 +265,7 @@ def test_a_course_of_three_weeks_in_another_order_on_other_days(folder, capsys):
     ]
     assert len([*(folder / "students").glob("week-*.zip")]) == 3
     assert len([*(folder / "private").glob("week-*/notes.html")]) == 3
-    assert "takes" in capsys.readouterr().out
+    assert "takes" in before
     papers_ = [path.read_text("utf-8") for path in (folder / "private/exams").glob("*.html")]
     assert len(papers_) == 12 and not [text for text in papers_ if "inside one bracket" in text]
     syllabus = (folder / "private/teaching/syllabus.html").read_text("utf-8")
@@ -263,6 +275,26 @@ def test_a_course_of_three_weeks_in_another_order_on_other_days(folder, capsys):
     assert "equilibrium" not in syllabus and "eigenvalues as well" not in syllabus
     terms = re.findall(r"<dt>(?:Before|After) (week \d)</dt>\s*<dd>(.{20})", syllabus)
     assert terms == [("week 2", "Change the word at t"), ("week 1", "The training of this")]
+
+
+def test_the_site_follows_the_courses_order_and_the_books_where_there_is_none():
+    """Its contents, and so *Next*, the menu and the first page; and what a lesson's end says."""
+    paths = (ROOT / "_toc.yml", *build.visible_files(ROOT))
+    sources = {path.relative_to(ROOT).as_posix(): path.read_bytes() for path in paths}
+    book, two = all_stems(ROOT), full_stems(ROOT)[3:5]
+    weeks = [homework.week(ROOT, stem, n, SEED) for n, stem in enumerate(two, 1)]
+    for given, order in ((WEEKS, book), (weeks, [*two, *(x for x in book if x not in two)])):
+        leads = course.following(ROOT, given)
+        found = course.for_site(sources, True, given, leads)
+        contents = re.findall(r"file: book/lessons/(\w+)/\1\n", found["_toc.yml"].decode())
+        assert contents == order and bool(leads) == (given == weeks)
+        for stem, after in itertools.pairwise(order):
+            pages = [nbformat.reads(found[str(x)].decode(), 4) for x in pages_of(ROOT, stem)]
+            cells = [cell.source for page in pages for cell in page.cells if cell.id == "retell"]
+            ends = re.findall(r"^(?:\W*Next|Back to).*\.\./(\w+)/\1\.ipynb", "\n".join(cells), re.M)
+            assert ends == [after] * len(cells) and cells
+    assert not [*course.out_of_order(ROOT, WEEKS)]
+    assert "is not in the course" in next(course.out_of_order(ROOT, weeks))
 
 
 def chosen_of(told: str, folder: Path) -> Path:
@@ -618,7 +650,7 @@ def test_questions_are_where_no_student_looks(made):
 def test_every_page_for_teachers_is_in_the_private_folder_without_a_dead_link(made):
     there = made / "private" / "teaching"
     names = {path.stem for path in TEACHING.glob("*.md")}
-    names -= {*lesson_stems(ROOT), "index", "AGENTS", "audit"}
+    names -= {"index", "AGENTS", "audit"}
     assert {path.name for path in there.iterdir()} == {*(f"{n}.html" for n in names), papers.AGENTS}
     for week in WEEKS:
         notes = (made / "private" / week.name / "notes.html").read_text("utf-8")

@@ -62,7 +62,16 @@ from book.editions.editions import (
 from book.editions.version import told, version, wheels
 from book.page.code import answers
 from book.site import files
-from book.site.dependencies import BookError, full_stems, lesson_page, lesson_stems, pages_of
+from book.site.dependencies import (
+    BookError,
+    all_stems,
+    full_stems,
+    lesson_of,
+    lesson_page,
+    lesson_stems,
+    pages_of,
+    read_notebook,
+)
 
 DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 SITE = Path("students") / "site"
@@ -78,6 +87,14 @@ PROJECT = "audit-a-claim"
 
 HOURS = re.compile(r"([01]\d|2[0-3]):[0-5]\d-([01]\d|2[0-3]):[0-5]\d")
 OWN = ("title", "points", "minutes", "question", "solution")
+
+HANDS_OVER = re.compile(
+    r"^(?:(Back to .*, or on to )|(?:\*\*)?Next\b).*\]\(\.\./(\w+)/\2\.ipynb\).*$", re.MULTILINE
+)
+"""Of a page's end, what leads to the next lesson."""
+
+SPOKEN = re.compile(r"\b(?:our|the) (first|next) lesson\b", re.IGNORECASE)
+"""What is only true in the book's order."""
 
 Changed = Callable[[Mapping[str, bytes]], dict[str, bytes]]
 """What makes a site's sources those of a course's."""
@@ -325,16 +342,19 @@ def make(
     of = settings(folder, chosen)
     weeks = weeks_of(root, of)
     asked = exams_of(root, folder, weeks, of)
+    for said in out_of_order(root, weeks):
+        print(said)
+    leads = following(root, weeks)
     with tempfile.TemporaryDirectory() as name:
         new, made_of = Path(name), version(root, pages=False)
         packages = wheels(root, new, made_of)
         for week in weeks:
-            write_week(root, new, week, of, made_of, packages)
+            write_week(root, new, week, of, made_of, packages, leads)
         papers.write(root / TEACHING, new / "private", weeks)
         write_project(root, new / "students", made_of, packages)
         for path in packages:
             path.unlink()
-        changed = functools.partial(for_site, hints=of.hints, weeks=weeks)
+        changed = functools.partial(for_site, hints=of.hints, weeks=weeks, leads=leads)
         fresh = make_site(new / SITE, folder / SITE, changed)
         if present:
             site = (new if fresh else folder) / SITE
@@ -355,8 +375,8 @@ def make(
         for each in [path.with_suffix("") for path in students.glob("*.zip")]:
             if manifest.worked(folder, each.relative_to(new).as_posix()):
                 zipped(folder / each.relative_to(new), into=Path(f"{each}.zip"))
-        said = manifest.merge(new, folder, () if fresh else (SITE.as_posix(),))
-        print(*said, sep="\n")
+        merged = manifest.merge(new, folder, () if fresh else (SITE.as_posix(),))
+        print(*merged, sep="\n")
 
 
 def weeks_of(root: Path, of: Settings) -> list[Week]:
@@ -414,6 +434,62 @@ def exams_of(root: Path, folder: Path, weeks: list[Week], of: Settings) -> list[
     return exams.read(path, of.seed, [week.stem for week in weeks])
 
 
+def following(root: Path, weeks: Sequence[Week]) -> dict[str, str]:
+    """Which lesson follows a lesson, as a link, where that is another than in the book.
+
+    First come the course's in its order, and then all others.
+    """
+    book, taught = all_stems(root), [week.stem for week in weeks]
+    order = sorted(book, key=lambda stem: taught.index(stem) if stem in taught else len(taught))
+    found = {}
+    for one, other in {*itertools.pairwise(order)} - {*itertools.pairwise(book)}:
+        title = title_in(root, other)
+        found[one] = f"[{title}](../{other}/{other}.ipynb){'' if title.endswith('?') else '.'}"
+    return found
+
+
+def title_in(root: Path, stem: str) -> str:
+    """A lesson's title in the book."""
+    return homework.headline(read_notebook(root / lesson_page(stem))) or stem
+
+
+def out_of_order(root: Path, weeks: Sequence[Week]) -> Iterator[str]:
+    """What a course's order leaves without its ground, and what cannot follow it, as sentences."""
+    taught, book = [week.stem for week in weeks], all_stems(root)
+    moved = {"next": following(root, weeks), "first": taught if taught[0] != book[0] else ()}
+    for i, week in enumerate(weeks):
+        lesson = read_notebook(root / lesson_page(week.stem))
+        for need in lesson.metadata.get("needs", ()):
+            if need in book and need not in taught[:i]:
+                where = "comes later" if need in taught else "is not in the course"
+                needed = title_in(root, need)
+                yield f"Week {week.number}, {week.title}, builds on {needed}, which {where}."
+        notes = root / lesson_page(week.stem).with_name("teaching.md")
+        texts = [
+            ("The lesson", cell.source)
+            for path in pages_of(root, week.stem)
+            for cell in read_notebook(root / path).cells
+            if cell.cell_type == "markdown"
+        ]
+        texts += [("Its notes for you", notes.read_text("utf-8"))] if notes.is_file() else []
+        yield from dict.fromkeys(
+            f"{what} of week {week.number} says “{found[0]}”, as in the book's order."
+            for what, text in texts
+            for found in SPOKEN.finditer(HANDS_OVER.sub("", text))
+            if week.stem in moved[found[1].lower()]
+        )
+    if moved["first"]:
+        yield "The first page of the site begins with the book's first lesson."
+
+
+def handed_over(notebook: NotebookNode, link: str) -> NotebookNode:
+    """A page of a lesson that leads to another lesson than in the book, if one is given."""
+    for cell in notebook.cells if link else ():
+        if cell.id == "retell":
+            cell.source = HANDS_OVER.sub(lambda m: f"{m[1] or 'Next: '}{link}", cell.source)
+    return notebook
+
+
 def in_words(of: Settings) -> str:
     """The file `course.yml`."""
     start = of.start.isoformat() if of.start else "null"
@@ -421,7 +497,13 @@ def in_words(of: Settings) -> str:
 
 
 def write_week(
-    root: Path, new: Path, week: Week, of: Settings, made_of: str, packages: list[Path]
+    root: Path,
+    new: Path,
+    week: Week,
+    of: Settings,
+    made_of: str,
+    packages: list[Path],
+    leads: Mapping[str, str],
 ) -> None:
     """A week's folders, for students and private, and the students' zip."""
     students, private = new / "students" / week.name, new / "private" / week.name
@@ -433,6 +515,7 @@ def write_week(
     instead = f"## Exercises\n\nThe exercises of this week stand in `{sheet}`."
     for path, name in names.items():
         lesson = nbformat.read(root / "book" / path, as_version=4)
+        lesson = handed_over(lesson, leads.get(week.stem, ""))
         lesson = homework.without_exercises(lesson, instead)
         hand_out(relinked(lesson, path, names), students / name, made_of)
     asked = homework.sheet(week, made_of, hints=of.hints)
@@ -565,12 +648,16 @@ def zipped(folder: Path, inside: bool = False, into: Path | None = None) -> None
 
 
 def for_site(
-    sources: Mapping[str, bytes], hints: bool, weeks: Sequence[Week] = ()
+    sources: Mapping[str, bytes],
+    hints: bool,
+    weeks: Sequence[Week] = (),
+    leads: Mapping[str, str] = {},
 ) -> dict[str, bytes]:
     """The sources of a site for students, by path from the root.
 
     Without the notes for teachers and what leads to them, without solutions, and without hints
-    where the teacher wants none; exercises with the points of the course's weeks.
+    where the teacher wants none; exercises with the points of the course's weeks, whose lessons
+    come first and in its order.
     """
     found, of_stem = {}, {week.stem: week for week in weeks}
     for name, content in sources.items():
@@ -578,9 +665,10 @@ def for_site(
         if not is_no_note(path):
             continue
         if name == "_toc.yml":
-            content = without_teaching(content)
+            content = without_teaching(content, [*of_stem])
         elif path.suffix == ".ipynb":
             notebook = for_students(with_uses(nbformat.reads(content.decode(), as_version=4)))
+            notebook = handed_over(notebook, leads.get(path.parent.name, ""))
             if week := of_stem.get(path.parent.name):
                 notebook = as_chosen(notebook, week)
             if not hints:
@@ -642,8 +730,12 @@ def without_sections(source: str, telling: str) -> str:
     return "".join(part for part in parts if telling not in part)
 
 
-def without_teaching(contents: bytes) -> bytes:
-    """A table of contents without the notes for teachers."""
+def without_teaching(contents: bytes, taught: Sequence[str] = ()) -> bytes:
+    """A table of contents without the notes for teachers, the lessons that are taught first."""
+
+    def when(page: Mapping[str, Any]) -> int:
+        stem = lesson_of(page["file"])
+        return taught.index(stem) if stem in taught else len(taught)
 
     def kept(node: Any) -> Any:
         if isinstance(node, list):
@@ -659,6 +751,8 @@ def without_teaching(contents: bytes) -> bytes:
     toc = kept(yaml.safe_load(contents))
     if "parts" in toc:
         toc["parts"] = [part for part in toc["parts"] if part.get("chapters")]
+    for part in [part for part in (toc, *toc.get("parts", ())) if "chapters" in part]:
+        part["chapters"].sort(key=when)
     return yaml.safe_dump(toc, sort_keys=False).encode()
 
 
