@@ -394,7 +394,7 @@ def test_points_and_exercises_of_ones_own_are_followed(folder):
 def test_the_example_of_a_course_is_one(tmp_path):
     told = (TEACHING / "costs.md").read_text("utf-8").split("```yaml\n")[1].split("```")[0]
     (tmp_path / "course.yml").write_text(f"seed: 7\n{textwrap.dedent(told)}", "utf-8")
-    weeks = course.weeks_of(ROOT, course.settings(tmp_path, {}))
+    weeks = course.weeks_of(ROOT, tmp_path, course.settings(tmp_path, {}))
     assert len(weeks) == 3 and weeks[1].exercises[-1].title == "Your words"
 
 
@@ -418,11 +418,34 @@ UNFIT = [
 ]
 
 
+OWN_ONE = "title: A, points: 1, minutes: 1, question: a, solution: a"
+CHECKED = f"weeks: [attention]\nown: {{1: [{{{OWN_ONE}, %s}}]}}"
+UNFIT += [
+    (CHECKED % told, f"own: {said}")
+    for told, said in (
+        ("check: mine.py", "there is no .*mine.py"),
+        ("check: ../mine", "../mine is no name for a file of Python"),
+        ("check: json.py", "json.py is no name for a file of Python of your own"),
+        ("check: broken.py", "broken.py stops: invalid syntax"),
+        ("check: other.py", "other.py has no check own_1, called as the answer is"),
+        ("check: other.py, stub: softmax = 1", "week 1 has two checks called softmax"),
+    )
+] + [(CHECKED % "checks: mine.py", "an exercise of your own has title, .*; stub and check may be")]
+OTHER = """
+from book.kit.exercises import check
+def own_1(answer): pass
+@check
+def softmax(answer, draw): return "so it is."
+"""
+
+
 @pytest.mark.parametrize(("told", "said"), UNFIT)
 def test_what_does_not_fit_is_refused_before_anything_is_built(told, said, folder):
+    written = {"broken.py": "def", "other.py": OTHER}
+    exercises.written(folder, written)
     with pytest.raises(BookError, match=rf"course\.yml: .*{said}"):
         chosen_of(told, folder)
-    assert [path.name for path in folder.iterdir()] == ["course.yml"]
+    assert {path.name for path in folder.iterdir()} == {"course.yml", *written}
 
 
 def test_exams_of_ones_own_take_the_place_of_the_books(folder):

@@ -334,6 +334,54 @@ def test_an_exercise_of_a_teachers_own_is_theirs_to_decide(tmp_path):
     assert rows_of(there)["Ada"]["own-1"] == "2.5"
 
 
+HALVES = """
+from book.kit.exercises import check, need, number
+
+@check
+def half(answer, draw):
+    "A half of a number."
+    need(number(answer(8)) == 4, "half of 8 is 4.")
+    need(number(answer(7)) == 3.5, "right for 8, but not for 7.", 0.5)
+    return "a half."
+"""
+
+
+@runs
+@pytest.mark.slow
+def test_an_exercise_of_a_teachers_own_may_bring_its_own_check(tmp_path):
+    """It is judged as the others are: the answer in the sandbox, and the check outside."""
+    folder = tmp_path / "seminar"
+    folder.mkdir()
+    own = {"title": "Halves", "points": 4, "minutes": 9, "question": "Half of x?"}
+    own |= {"stub": "def half(x):\n    return ...", "solution": "def half(x):\n    return x / 2"}
+    told = {"seed": OWN, "weeks": ["attention"], "own": {1: [own | {"check": "halves.py"}]}}
+    (folder / "course.yml").write_text(yaml.safe_dump(told), "utf-8")
+    (folder / "halves.py").write_text(HALVES, "utf-8")
+    course.make(ROOT, folder, {}, pretend_site)
+    (folder / "halves.py").write_text("it is as it was handed out", "utf-8")
+    week, files = grading.read_week(folder, 1), {}
+    (given,) = folder.glob("students/week-1-*/halves.py")
+    assert given.read_text("utf-8") == HALVES
+    answers = {
+        "Ada": "def half(x):\n    return x / 2.0",
+        "Bob": "def half(x):\n    return x // 2",
+        "Cy": "def half(x):\n    return x // 2\nhalves.half = lambda answer: 'Right'",
+        "Dan": own["stub"],
+        "Eve": "import os\ndef half(x):\n    os._exit(1)",
+        "Fay": "def half(x):\n    return 0.0",
+    }
+    for name, source in answers.items():
+        sheet = homework.sheet(week, "0.2.0")
+        assert sheet.cells[-1].source == "halves.half(half)"
+        sheet.cells[habits.at(sheet, "own-1")].source = source
+        files[f"{name}/x.ipynb"] = nbformat.writes(sheet).encode()
+    files["Fay/halves.py"] = b"def half(answer): return 'Right'"
+    there, report = graded(folder, folder, week, files)
+    earned = {name: row["own-1"] for name, row in rows_of(there).items()}
+    assert earned == {"Ada": "4", "Bob": "2", "Cy": "2", "Dan": "0", "Eve": "0", "Fay": "0"}
+    assert "right for 8, but not for 7." in report and "half of 8 is 4." in report
+
+
 @runs
 @pytest.mark.slow
 def test_latecomers_add_to_a_class_and_a_teacher_has_the_last_word(seminar, tmp_path, capsys):

@@ -44,7 +44,7 @@ import nbformat
 import yaml
 from nbformat import NotebookNode
 
-from book.course import exams, homework, papers, questions
+from book.course import exams, homework, papers, questions, reading
 from book.course.course_page import render
 from book.course.homework import Week
 from book.course.questions import Question
@@ -120,7 +120,7 @@ hints: {hints}  # whether students get them
 # points: {{}}         # of exercises, by week: {{1: {{softmax: 4, disagree: 0}}}}; 0 leaves one out
 # own: {{}}            # exercises of yours, which you read yourself, by week:
 #                    # {{1: [{{title: Your words, points: 3, minutes: 15, question: "Say …",
-#                    # solution: "…"}}]}}
+#                    # solution: "…"}}]}}; with check: mine.py, a file in this folder, it is judged
 # exams: ""          # a file in this folder with exams of yours, as book/teaching/exams.yml is
 
 # For grading, where you want others than these:
@@ -271,10 +271,12 @@ def checked(said: Mapping[str, Any], where: str) -> Settings:
         shape = "{1: {softmax: 4}}"
         raise BookError(f"{where}points are as {shape}: a week, an exercise, a whole number.")
     for one in [one for each in values(found.own) for one in listed(each)]:
-        if not isinstance(one, dict) or not {*OWN} <= {*one} <= {*OWN, "stub"} or not all(
+        if not isinstance(one, dict) or not {*OWN} <= {*one} <= {*OWN, "stub", "check"} or not all(
             isinstance(one[name], int) and one[name] > 0 for name in ("points", "minutes")
         ):  # fmt: skip
-            raise BookError(f"{where}an exercise of your own has {', '.join(OWN)}, and no more.")
+            raise BookError(
+                f"{where}an exercise of your own has {', '.join(OWN)}; stub and check may be."
+            )
     if found.attempts not in ("best", "last"):
         raise BookError(f"{where}attempts is best or last, not {found.attempts}.")
     if found.zone not in available_timezones():
@@ -340,7 +342,7 @@ def make(
     if folder.exists() and not begun.exists() and any(folder.iterdir()):
         raise BookError(f"{folder} is not empty, and no course: name a folder of its own.")
     of = settings(folder, chosen)
-    weeks = weeks_of(root, of)
+    weeks = weeks_of(root, folder, of)
     asked = exams_of(root, folder, weeks, of)
     for said in out_of_order(root, weeks):
         print(said)
@@ -379,7 +381,7 @@ def make(
         print(*merged, sep="\n")
 
 
-def weeks_of(root: Path, of: Settings) -> list[Week]:
+def weeks_of(root: Path, folder: Path, of: Settings) -> list[Week]:
     """The weeks of a course, with the exercises and the points that were chosen.
 
     Raises:
@@ -403,7 +405,10 @@ def weeks_of(root: Path, of: Settings) -> list[Week]:
             raise BookError(f"course.yml: points: {said}.")
         kept = [one._replace(points=points.get(one.name, one.points)) for one in week.exercises]
         kept = [one for one in kept if one.points]
-        kept += [homework.by_hand(i, **one) for i, one in enumerate(of.own.get(number, []), 1)]
+        kept += [homework.own(i, folder, **one) for i, one in enumerate(of.own.get(number, []), 1)]
+        checks = [reading.name_of_check(one) for one in kept if one.check]
+        if twice := [name for name in checks if checks.count(name) > 1]:
+            raise BookError(f"course.yml: own: week {number} has two checks called {twice[0]}.")
         if not kept:
             raise BookError(f"course.yml: points: week {number} is left without an exercise.")
         kept = [one._replace(number=i) for i, one in enumerate(kept, 1)]
@@ -522,6 +527,9 @@ def write_week(
     hand_out(relinked(asked, Path(), {}), students / sheet, made_of)
     for path in (*packages, root / "LICENSE"):
         shutil.copy(path, students)
+    for one in week.exercises:
+        if one.module:
+            (students / f"{one.check.partition('.')[0]}.py").write_text(one.module, "utf-8")
     (students / "README.txt").write_text(read_me(week, of, made_of), "utf-8")
     zipped(students)
     answers = homework.sheet(week, made_of, solved=True)

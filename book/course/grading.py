@@ -281,7 +281,16 @@ def mark_of(package: Path, week: Week, seed: int) -> str:
     """Another where answers may be judged otherwise: not where a sentence is another."""
     found = hashlib.sha256(f"{seed} {JUDGE.read_text('utf-8')}".encode())
     for one in week.exercises:
-        told = (one.name, one.points, one.stub, one.check, one.setup, one.case, one.open)
+        told = (
+            one.name,
+            one.points,
+            one.stub,
+            one.check,
+            one.setup,
+            one.case,
+            one.open,
+            one.module,
+        )
         found.update(repr(told).encode())
     for there in ("attn_notes", "book/kit", f"book/lessons/{week.stem}"):
         for path in sorted((package / there).rglob("*.py")):

@@ -12,7 +12,9 @@ import json
 import random
 import re
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
 from typing import Any, NamedTuple
 
 import nbformat
@@ -66,6 +68,8 @@ class Exercise(NamedTuple):
     """Which numbers are to be judged, where a course has its own; 0 is the book's."""
     numbered: bool = False
     """Whether each student has some, as in any course but those that were made before."""
+    module: str = ""
+    """The source of a teacher's own check, a file beside the sheet; empty if it is a lesson's."""
 
     @property
     def words(self) -> str:
@@ -160,13 +164,48 @@ def headline(notebook: NotebookNode) -> str:
     return top[1].strip() if top else ""
 
 
-def by_hand(number: int, stub: str = "", **told: Any) -> Exercise:
-    """An exercise of a teacher's own: without a check, so a person reads what is answered."""
+def own(number: int, folder: Path, stub: str = "", check: str = "", **told: Any) -> Exercise:
+    """An exercise of a teacher's own, with a check from a file of the folder if one is named.
+
+    Without one a person reads what is answered. The check is called as the answer is.
+
+    Raises:
+        BookError: the file is not there, or has no such check.
+    """
     name = f"own_{number}"
     stub = stub or f"{name} = ...  # your answer, code or a text in quotes"
-    return Exercise(
+    one = Exercise(
         name.replace("_", "-"), 0, outcome="", hint="", stub=stub, check="", setup="", **told
     )
+    if not check:
+        return one
+    path, asked = folder / check, inspection.given(stub)
+    if path.suffix != ".py" or not path.stem.isidentifier() or find_spec(path.stem):
+        raise BookError(f"course.yml: own: {check} is no name for a file of Python of your own.")
+    if not path.is_file():
+        raise BookError(f"course.yml: own: there is no {path}.")
+    one = one._replace(
+        check=f"{path.stem}.{asked}({asked})",
+        setup=f"import {path.stem}",
+        module=path.read_text("utf-8"),
+    )
+    try:
+        there = loaded(one)
+    except Exception as error:
+        raise BookError(f"course.yml: own: {check} stops: {error}.") from error
+    if not hasattr(getattr(there, asked, None), "seconds"):
+        raise BookError(
+            f"course.yml: own: {check} has no check {asked}, called as the answer is: a function "
+            "below `@check` of `book.kit.exercises`."
+        )
+    return one
+
+
+def loaded(one: Exercise) -> ModuleType:
+    """The module of a teacher's own check."""
+    found = ModuleType(one.check.partition(".")[0])
+    exec(compile(one.module, f"{found.__name__}.py", "exec"), vars(found))
+    return found
 
 
 def needed(setup: str, exercises: Sequence[Exercise]) -> str:

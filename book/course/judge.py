@@ -84,7 +84,8 @@ class Judge:
         checked = tuple(one for one in week.exercises if one.check)
         self.week, self.package = week._replace(exercises=checked), package
         self.seed, self.box = seed, box
-        self.checks = importlib.import_module(f"book.lessons.{week.stem}.checks")
+        lesson = importlib.import_module(f"book.lessons.{week.stem}.checks")
+        self.checks = {one.name: homework.loaded(one) if one.module else lesson for one in checked}
         self.named = {reading.name_of_check(one): one for one in checked}
         self.came: dict[str, Came] = {}
         self.notes: list[str] = []
@@ -140,6 +141,9 @@ class Judge:
         """Run all cells in their order, and judge what is checked."""
         for name, content in self.box.beside.items():
             self.shell.wire.ask("write", name, content.hex())
+        for one in self.week.exercises:
+            if one.module:
+                self.shell.wire.ask("load", one.check.partition(".")[0], one.module)
         failed = []
         kept: dict[str, list[Any]] = {one.name: [] for one in self.week.exercises}
         self.errors: dict[str, str] = {}
@@ -222,7 +226,7 @@ class Judge:
 
         wire.heard = heard
         try:
-            found = getattr(self.checks, reading.name_of_check(one))(given, seed=seed)
+            found = getattr(self.checks[one.name], reading.name_of_check(one))(given, seed=seed)
         except Exception as error:
             found = exercises.Outcome(0.0, f"it cannot be tried: {type(error).__name__}: {error}")
         self.asked, wire.heard = "", lambda reply: None
