@@ -249,9 +249,9 @@ def test_a_course_of_three_weeks_in_another_order_on_other_days(folder, capsys):
     before = capsys.readouterr().out.partition("new  ")[0]
     assert before.splitlines()[:5] == [
         "Week 1, Think longer, not larger, builds on Attention, seen whole, which comes later.",
-        "Its notes for you of week 2 says “The next lesson”, as in the book's order.",
-        "The lesson of week 3 says “our first lesson”, as in the book's order.",
-        "The lesson of week 3 says “the first lesson”, as in the book's order.",
+        "Week 2's page of notes says “The next lesson”, as in the book's order.",
+        "Week 3's lesson says “our first lesson”, as in the book's order.",
+        "Week 3's lesson says “the first lesson”, as in the book's order.",
         "The first page of the site begins with the book's first lesson.",
     ]
     (lesson,) = folder.glob("students/week-1-*/*lesson.ipynb")

@@ -471,14 +471,14 @@ def out_of_order(root: Path, weeks: Sequence[Week]) -> Iterator[str]:
                 yield f"Week {week.number}, {week.title}, builds on {needed}, which {where}."
         notes = root / lesson_page(week.stem).with_name("teaching.md")
         texts = [
-            ("The lesson", cell.source)
+            ("lesson", cell.source)
             for path in pages_of(root, week.stem)
             for cell in read_notebook(root / path).cells
             if cell.cell_type == "markdown"
         ]
-        texts += [("Its notes for you", notes.read_text("utf-8"))] if notes.is_file() else []
+        texts += [("page of notes", notes.read_text("utf-8"))] if notes.is_file() else []
         yield from dict.fromkeys(
-            f"{what} of week {week.number} says “{found[0]}”, as in the book's order."
+            f"Week {week.number}'s {what} says “{found[0]}”, as in the book's order."
             for what, text in texts
             for found in SPOKEN.finditer(HANDS_OVER.sub("", text))
             if week.stem in moved[found[1].lower()]
