@@ -24,6 +24,7 @@ import contextlib
 import copy
 import functools
 import http.server
+import inspect
 import os
 import re
 import shutil
@@ -47,6 +48,8 @@ from book.site.dependencies import BookError, Chapter
 ROOT = Path(__file__).resolve().parents[1]
 SITE = ("html", ".doctrees")  # in `_build`: what Jupyter Book writes there
 STAMP = "made_of"
+ASIDE = ("build.py", "course", "editions", "experiments", "paper")
+"""Of `book` what no page reads: nothing of the site, of lessons and below imports these."""
 DECKS, PRINT, PAGE = "decks", "print", "page"  # in `_build`
 COMMANDS = (
     *("book", "execute", "site", "editions", "decks", "print", "course", "grade"),
@@ -109,10 +112,16 @@ def site_sources(
 
 
 def visible_files(root: Path) -> list[Path]:
-    """The files of the book, and of the package that its pages quote and document."""
+    """The files of the book, and of the package that its pages quote and document.
+
+    Neither what makes courses, decks and editions, nor a lesson's questions, slides and methods: a
+    site is not rendered anew for what it does not show.
+    """
 
     def visible(path: Path) -> bool:
         parts = path.relative_to(root).parts
+        if parts[1] in ASIDE or (parts[1] == "lessons" and path.suffix == ".yml"):
+            return False
         return not any(part[0] == "." or part in ("__pycache__", "tests") for part in parts)
 
     paths = [path for folder in ("book", "attn_notes") for path in (root / folder).rglob("*")]
@@ -172,7 +181,9 @@ def page(root: Path, stem: str) -> Path:
 def course_site(root: Path, new: Path, old: Path, changed: course.Changed) -> bool:
     """Render the site for the students of a course into `new`, unless `old` is made of the same.
 
-    Nothing on it leads to the notebooks of the repository, which have solutions.
+    It is made of what `site_sources` gives, as the course has it, with the versions of the packages
+    and of what is installed, and of how pages are run and rendered. Nothing on it leads to the
+    notebooks of the repository, which have solutions.
 
     Returns:
         Whether it did.
@@ -266,7 +277,7 @@ def made_of(root: Path, sources: dict[str, bytes], html: Path) -> bytes:
         if path.is_file()
     }
     renderer = [
-        Path(__file__).read_bytes(),
+        inspect.getsource(render).encode(),
         dependencies.how_it_runs(),
         *map(os.environ.get, ("SITE_URL", "SITE_REPOSITORY")),
     ]

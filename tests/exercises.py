@@ -21,6 +21,7 @@ import pytest
 
 from book.editions import editions
 from book.kit.exercises import Outcome
+from book.kit.judgement import Judged
 from book.site.dependencies import lesson_page, lesson_stems
 
 from .checked import recalled
@@ -66,6 +67,12 @@ def wrong(stem: str) -> dict[str, list[tuple[str, str]]]:
 
 def solution(chapter: Path, name: str) -> str:
     return editions.solution(cells(chapter)[f"exercise-{name}-solution"])
+
+
+def answer_of(judged: Judged, number: int) -> dict[str, Any]:
+    """The right answer to a case; what students install has it by no name of its own."""
+    case = judged._case(number)
+    return {**case.numbers, "verdict": case.verdict}
 
 
 def telling(chapter: Path, name: str) -> list[str]:

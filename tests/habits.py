@@ -17,6 +17,9 @@ from nbformat import NotebookNode
 
 from book.course import homework
 from book.course.homework import Week
+from book.lessons.deep_qkv import checks
+
+from .exercises import answer_of
 
 FLOOR = """\
 def floor(letters, length):
@@ -41,7 +44,9 @@ Change = Callable[[NotebookNode, Week], Any]
 
 def sheet(week: Week) -> NotebookNode:
     """The sheet of a student who has all right but the open exercise, which is not begun."""
-    verdict = next(one for one in week.exercises if one.name == "verdict").solution
+    (one,) = (one for one in week.exercises if one.name == "verdict")
+    right = answer_of(checks.part, 1000 * one.case + 42)
+    verdict = f"{one.stub.replace('...', '042', 1)}\nanswer = {right}"
     answers = {"floor": FLOOR, "leak": LEAK, "rank": RANK, "verdict": verdict}
     found = homework.sheet(week, "0.2.0")
     for cell in found.cells:
@@ -306,6 +311,16 @@ HABITS: dict[str, tuple[Change, str]] = {
     "wrong verdict": (
         rewrites("verdict", "{}\nanswer['verdict'] = 'no difference'"),
         "2 4 0 3 1.5",
+    ),
+    "number as a number": (
+        rewrites("verdict", "number = 42\n{}\ncase = (case[0], number)"),
+        "2 4 0 3 3",
+    ),
+    "no number": (rewrites("verdict", "{}\ncase = case[0], '...'"), "2 4 0 3 ?"),
+    "another's case": (rewrites("verdict", "{}\ncase = 0"), "2 4 0 3 ?"),
+    "number and no answer": (
+        rewrites("verdict", "{}\nanswer = {{'p': ..., 'verdict': ...}}"),
+        "2 4 0 3 0",
     ),
     "stops": (floor("def floor(n, k): return 1 / 0"), "0 4 0 3 3"),
     "never ends": (floor("def floor(n, k):\n    while True: pass"), "0 4 0 3 3"),

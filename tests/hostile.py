@@ -4,6 +4,9 @@ import re
 import textwrap
 
 from book.course.homework import Week
+from book.lessons.deep_qkv import checks
+
+from .exercises import answer_of
 
 ESCAPES = {
     "reads": """
@@ -153,12 +156,17 @@ TRIED: dict[str, dict[str, str]] = {
         "    return 0.0 if n == 1 else 0.1",
     },
     "verdict": {
-        "asks for the case": "{case}\nfound = checks.part._case(case)\n"
+        "asks for the case": "{case}\nfound = checks.part._case(1000 * case[0] + 42)\n"
         "answer = {**found.numbers, 'verdict': found.verdict}",
-        "asks for the case, hidden": "{case}\nfound = getattr(checks.part, '_ca' + 'se')(case)\n"
+        "asks for the case, hidden": "{case}\nasked = getattr(checks.part, '_ca' + 'se')\n"
+        "found = asked(1000 * case[0] + 42)\n"
         "answer = dict(found.numbers, verdict=found.verdict)",
         "another case": "{book}",
         "another's numbers": "{case}\ncase = 0\nanswer = {'p': 0.5, 'verdict': 'the part'}",
+        "a case that all had": "{all}",
+        "the method": "{method}",
+        "the method, renamed": "{method2}",
+        "no number": "{none}",
     },
     "rescue": {
         "a run of its own": "from attn_notes.training.ensemble import Run\n"
@@ -180,6 +188,11 @@ HELD = {
     "the published one, renamed": "is the published solution",
     "asks for the case": "asks for checks.part._case",
     "asks for the case, hidden": "asks for checks.part._case",
+    "another case": "has no number that it could be judged by",
+    "no number": "has no number that it could be judged by",
+    "a case that all had": "is of the numbers that an earlier sheet gave to all",
+    "the method": "is the published solution",
+    "the method, renamed": "is the published solution",
 }
 """Cheat → what a teacher reads, where the answer is right."""
 
@@ -188,11 +201,16 @@ def cheat(name: str, week: Week, book: Week) -> dict[str, str]:
     """The cells of one, in a week of a course; `book` is the same week as it is published."""
     of = {one.name: one for one in week.exercises}
     published = {one.name: one for one in book.exercises}
-    leak = of["leak"].solution
+    leak, verdict = of["leak"].solution, of["verdict"]
+    method = verdict.solution.replace("000", "042")
     fill = {
         "{solution}": leak,
         "{renamed}": re.sub(r"\baltered\b", "b", re.sub(r"\bchange\b", "c", leak)),
-        "{case}": f"case = {of['verdict'].case}",
+        "{case}": method.partition("\n")[0],
+        "{all}": f"case = {verdict.case}\nanswer = {answer_of(checks.part, verdict.case)}",
+        "{method}": method,
+        "{method2}": re.sub(r"\bgated\b(?!\")", "ours", method) + "  # mine",
+        "{none}": f"{verdict.stub}\nanswer = {answer_of(checks.part, 1000 * verdict.case + 42)}",
         "{book}": published["verdict"].solution,
     }
     ((cell, code),) = CHEATS[name].items()

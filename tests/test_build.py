@@ -590,6 +590,17 @@ def test_a_courses_site_is_told_no_address_and_made_once(instant, tmp_path, monk
     hints = functools.partial(course.for_site, hints=True)
     assert build.course_site(instant, old, tmp_path / "none", hints)
     assert not build.course_site(instant, new, old, hints)
+    lesson = "book/lessons/tiny"
+    unread = (
+        "book/course/exams.py",
+        "book/paper/decks.py",
+        "book/editions/more.py",
+        "book/build.py",
+    )
+    for path in (*unread, "book/teaching/x.md", f"{lesson}/teaching.md", f"{lesson}/questions.yml"):
+        (instant / path).parent.mkdir(parents=True, exist_ok=True)
+        (instant / path).write_text("another")
+        assert not build.course_site(instant, new, old, hints), path
     (instant / "book/more.md").write_text("# More")
     assert build.course_site(instant, new, old, hints)
     assert told == [{"SITE_URL": "", "SITE_REPOSITORY": ""}] * 2

@@ -2,6 +2,7 @@
 
 import csv
 import html
+import itertools
 import re
 import shlex
 import shutil
@@ -22,7 +23,7 @@ from book.course import course, exams, homework, papers, questions
 from book.editions import manifest
 from book.page.code import answers
 from book.site import execution
-from book.site.dependencies import BookError, full_stems, lesson_page, lesson_stems, pages_of
+from book.site.dependencies import BookError, all_stems, full_stems, lesson_page, pages_of
 
 from . import exercises
 from .test_version import commit
@@ -243,7 +244,18 @@ def test_a_course_of_three_weeks_in_another_order_on_other_days(folder, capsys):
         course.make(ROOT, folder, {}, pretend_site)
     assert [path.name for path in folder.iterdir()] == ["course.yml"]
     (folder / "course.yml").write_text(told.replace("nothing", "attention, deep_qkv"), "utf-8")
+    capsys.readouterr()
     course.make(ROOT, folder, {}, pretend_site)
+    before = capsys.readouterr().out.partition("new  ")[0]
+    assert before.splitlines()[:5] == [
+        "Week 1, Think longer, not larger, builds on Attention, seen whole, which comes later.",
+        "Week 2's page of notes says “The next lesson”, as in the book's order.",
+        "Week 3's lesson says “our first lesson”, as in the book's order.",
+        "Week 3's lesson says “the first lesson”, as in the book's order.",
+        "The first page of the site begins with the book's first lesson.",
+    ]
+    (lesson,) = folder.glob("students/week-1-*/*lesson.ipynb")
+    assert "Next: Attention, seen whole." in lesson.read_text("utf-8")
     with (folder / "students/calendar.csv").open(encoding="utf-8") as file:
         table = [*csv.DictReader(file)]
     assert [(row["title"], row["session"], row["homework due"]) for row in table] == [
@@ -253,7 +265,7 @@ def test_a_course_of_three_weeks_in_another_order_on_other_days(folder, capsys):
     ]
     assert len([*(folder / "students").glob("week-*.zip")]) == 3
     assert len([*(folder / "private").glob("week-*/notes.html")]) == 3
-    assert "takes" in capsys.readouterr().out
+    assert "takes" in before
     papers_ = [path.read_text("utf-8") for path in (folder / "private/exams").glob("*.html")]
     assert len(papers_) == 12 and not [text for text in papers_ if "inside one bracket" in text]
     syllabus = (folder / "private/teaching/syllabus.html").read_text("utf-8")
@@ -263,6 +275,26 @@ def test_a_course_of_three_weeks_in_another_order_on_other_days(folder, capsys):
     assert "equilibrium" not in syllabus and "eigenvalues as well" not in syllabus
     terms = re.findall(r"<dt>(?:Before|After) (week \d)</dt>\s*<dd>(.{20})", syllabus)
     assert terms == [("week 2", "Change the word at t"), ("week 1", "The training of this")]
+
+
+def test_the_site_follows_the_courses_order_and_the_books_where_there_is_none():
+    """Its contents, and so *Next*, the menu and the first page; and what a lesson's end says."""
+    paths = (ROOT / "_toc.yml", *build.visible_files(ROOT))
+    sources = {path.relative_to(ROOT).as_posix(): path.read_bytes() for path in paths}
+    book, two = all_stems(ROOT), full_stems(ROOT)[3:5]
+    weeks = [homework.week(ROOT, stem, n, SEED) for n, stem in enumerate(two, 1)]
+    for given, order in ((WEEKS, book), (weeks, [*two, *(x for x in book if x not in two)])):
+        leads = course.following(ROOT, given)
+        found = course.for_site(sources, True, given, leads)
+        contents = re.findall(r"file: book/lessons/(\w+)/\1\n", found["_toc.yml"].decode())
+        assert contents == order and bool(leads) == (given == weeks)
+        for stem, after in itertools.pairwise(order):
+            pages = [nbformat.reads(found[str(x)].decode(), 4) for x in pages_of(ROOT, stem)]
+            cells = [cell.source for page in pages for cell in page.cells if cell.id == "retell"]
+            ends = re.findall(r"^(?:\W*Next|Back to).*\.\./(\w+)/\1\.ipynb", "\n".join(cells), re.M)
+            assert ends == [after] * len(cells) and cells
+    assert not [*course.out_of_order(ROOT, WEEKS)]
+    assert "is not in the course" in next(course.out_of_order(ROOT, weeks))
 
 
 def chosen_of(told: str, folder: Path) -> Path:
@@ -352,6 +384,8 @@ def test_points_and_exercises_of_ones_own_are_followed(folder):
     pages = {str(path): (ROOT / path).read_bytes() for path in pages_of(ROOT, "attention")}
     site = b"".join(course.for_site(pages, True, [week]).values()).decode()
     assert "a softmax by hand (5 points, " in site and "exercise-disagree" not in site
+    assert site.count("These numbers are for practice.") == 1 and "practice.\n:::" not in site
+    assert "the file that *Save* gives under an exercise, but for 1, whose numbers are" in text
     assert (
         "a softmax by hand (3 points, " in b"".join(course.for_site(pages, True).values()).decode()
     )
@@ -360,7 +394,7 @@ def test_points_and_exercises_of_ones_own_are_followed(folder):
 def test_the_example_of_a_course_is_one(tmp_path):
     told = (TEACHING / "costs.md").read_text("utf-8").split("```yaml\n")[1].split("```")[0]
     (tmp_path / "course.yml").write_text(f"seed: 7\n{textwrap.dedent(told)}", "utf-8")
-    weeks = course.weeks_of(ROOT, course.settings(tmp_path, {}))
+    weeks = course.weeks_of(ROOT, tmp_path, course.settings(tmp_path, {}))
     assert len(weeks) == 3 and weeks[1].exercises[-1].title == "Your words"
 
 
@@ -384,11 +418,34 @@ UNFIT = [
 ]
 
 
+OWN_ONE = "title: A, points: 1, minutes: 1, question: a, solution: a"
+CHECKED = f"weeks: [attention]\nown: {{1: [{{{OWN_ONE}, %s}}]}}"
+UNFIT += [
+    (CHECKED % told, f"own: {said}")
+    for told, said in (
+        ("check: mine.py", "there is no .*mine.py"),
+        ("check: ../mine", "../mine is no name for a file of Python"),
+        ("check: json.py", "json.py is no name for a file of Python of your own"),
+        ("check: broken.py", "broken.py stops: invalid syntax"),
+        ("check: other.py", "other.py has no check own_1, called as the answer is"),
+        ("check: other.py, stub: softmax = 1", "week 1 has two checks called softmax"),
+    )
+] + [(CHECKED % "checks: mine.py", "an exercise of your own has title, .*; stub and check may be")]
+OTHER = """
+from book.kit.exercises import check
+def own_1(answer): pass
+@check
+def softmax(answer, draw): return "so it is."
+"""
+
+
 @pytest.mark.parametrize(("told", "said"), UNFIT)
 def test_what_does_not_fit_is_refused_before_anything_is_built(told, said, folder):
+    written = {"broken.py": "def", "other.py": OTHER}
+    exercises.written(folder, written)
     with pytest.raises(BookError, match=rf"course\.yml: .*{said}"):
         chosen_of(told, folder)
-    assert [path.name for path in folder.iterdir()] == ["course.yml"]
+    assert {path.name for path in folder.iterdir()} == {"course.yml", *written}
 
 
 def test_exams_of_ones_own_take_the_place_of_the_books(folder):
@@ -477,6 +534,10 @@ def test_no_line_of_a_solution_is_in_what_students_get(made, tmp_path):
     others = [(path, text) for text, path in found.items() if not ours.search(path)]
     assert exercises.leaks(others) == []
     assert not [all_ for all_ in SOLUTIONS if any(all(x in text for x in all_) for text in package)]
+    judged = [one.solution for week in WEEKS for one in week.exercises if one.numbered]
+    methods = [[x.strip() for x in text.splitlines()[1:] if len(x.strip()) > 12] for text in judged]
+    assert len(methods) == 8
+    assert not [all_ for all_ in methods if any(all(x in text for x in all_) for text in found)]
     assert len(package) > 100 and len(others) > 3 * len(WEEKS)
     # A teacher's answers have all, but for what the book says of numbers that a course has not.
     told = {line for _, line in exercises.leaks(exercises.texts(made / "private"))}
@@ -612,7 +673,7 @@ def test_questions_are_where_no_student_looks(made):
 def test_every_page_for_teachers_is_in_the_private_folder_without_a_dead_link(made):
     there = made / "private" / "teaching"
     names = {path.stem for path in TEACHING.glob("*.md")}
-    names -= {*lesson_stems(ROOT), "index", "AGENTS", "audit"}
+    names -= {"index", "AGENTS", "audit"}
     assert {path.name for path in there.iterdir()} == {*(f"{n}.html" for n in names), papers.AGENTS}
     for week in WEEKS:
         notes = (made / "private" / week.name / "notes.html").read_text("utf-8")

@@ -571,8 +571,18 @@ def test_a_course_has_a_case_of_its_own_and_its_setups_are_imports():
         assert judged
         for own in judged:
             (published,) = (one for one in book.exercises if one.name == own.name)
-            assert own.stub != published.stub and f"case = {own.case}\n" in own.stub
-            assert own.solution != published.solution
+            first = f'case = {own.case}, "..."  # the last three digits of your student number\n'
+            assert own.stub == published.stub.replace("case = 0\n", first)
+            assert own.numbered and own.solution != published.solution
+            assert own.question == published.question + homework.YOURS
+            copied = own.solution.replace("000", "042", 1)
+            cells = [
+                f"{copied}\n# mine" if cell.id == own.name else cell.source
+                for cell in homework.sheet(week, "0.2.0").cells if cell.cell_type == "code"
+            ]  # fmt: skip
+            shared = inspection.statements([one.setup for one in week.exercises])
+            made = judge.made_of(own, week, cells, shared)
+            assert "is the published" in judge.held(own, made)
         assert homework.week(ROOT, week.stem, week.number, seed=7) == week
         for one in week.exercises:
             assert "widget" not in one.setup and "import torch" in one.setup
@@ -682,6 +692,24 @@ def test_a_day_that_is_begun_costs_what_the_course_says(when, receipt, more, sta
     (one,) = grading.settled(SORTERS, of, {"": told}, {})
     assert one.late.stays == pytest.approx(stays) and reports.total(one) == pytest.approx(2 * stays)
     assert ("handed in late" in reports.feedback(SORTERS, one)) == (stays < 1)
+
+
+def test_numbers_that_several_typed_are_named_but_not_those_of_a_group():
+    of = OF._replace(groups={"One": ["Ada", "2"]})
+    first, second = ({"verdict": answer(numbers=[typed])} for typed in ("042", "007"))
+    lines = [
+        line("Ada_1", first), line("Bob_2", first), line("Cy_3", second),
+        line("Dan_4", first, second), line("Eve_5", {"floor": answer()}),
+    ]  # fmt: skip
+    rows = [*grading.settled(SORTERS, of, {one["key"]: one for one in lines}, {})]
+    chance = " Of 5 students 0.0 pairs end in the same three digits by chance, on average."
+    assert [*reports.to_look_at(SORTERS, rows)] == [
+        "Dan: typed several numbers, 042, 007.",
+        f"Cy, Dan: typed the same number, 007.{chance}",
+        f"Ada, Bob, Dan: typed the same number, 042.{chance}",
+        f"Ada, Dan: typed the same number, 042.{chance}",
+        f"Bob, Dan: typed the same number, 042.{chance}",
+    ]
 
 
 def test_a_platform_that_says_late_and_not_when_costs_a_day():
@@ -809,6 +837,25 @@ def test_moodles_worksheet_is_filled_whatever_its_language(language, alone, tmp_
     assert worth.replace("13", "27").replace("50", "00").encode() in there.read_bytes()
 
 
+@pytest.mark.parametrize(
+    "head", ["ID number", "ID-Nummer", "Num\xe9ro d\u2019identification", "Matr."]
+)
+def test_a_number_that_is_not_a_students_own_is_said(head, tmp_path):
+    """In Moodle's worksheet the column stands right of the name, where a teacher may see it."""
+    path, there = tmp_path / "sheet.csv", tmp_path / "filled.csv"
+    rows = [
+        ["Identifier", "Full name", head, "Email address", "Grade", "Maximum grade", "Changed"],
+        ["Participant 4711001", "Ada", "2040117", "a@x.org", "", "16.00", "-"],
+        ["Participant 4711002", "Bob", "2040042", "b@x.org", "", "16.00", "-"],
+    ]
+    out = io.StringIO(newline="")
+    csv.writer(out).writerows(rows)
+    path.write_text(out.getvalue(), "utf-8", newline="")
+    typed = [one._replace(numbers={"042": ()}) for one in class_()[:2]]
+    said = [each for each in platforms.fill(path, there, SORTERS, typed) if "typed" in each]
+    assert said == ["Ada typed the number 042, and sheet.csv has one that ends in 117"]
+
+
 def test_canvass_gradebook_is_filled_in_its_column(tmp_path):
     head = "Student,ID,SIS User ID,SIS Login ID,Section,Week 4 (814),Week 5: x (815),Final Score"
     text = (
@@ -820,6 +867,21 @@ def test_canvass_gradebook_is_filled_in_its_column(tmp_path):
     said = platforms.fill(path, there, SORTERS, class_())
     assert there.read_bytes().decode() == text.replace("1,7,,50", "1,7,27.00,50")
     assert "32 points, the week 16" in said[0]
+    mine = class_()[:1]
+    mine[0] = mine[0]._replace(numbers={"042": (), "117": ()})
+    for own, wrong in (
+        ("A1", []),
+        ("1000117", ["042"]),
+        ("s-2042", ["117"]),
+        ("s123042x", ["117"]),
+    ):
+        path.write_text(text.replace(",A1,", f",{own},"), "utf-8", newline="")
+        said = [each for each in platforms.fill(path, there, SORTERS, mine) if "typed" in each]
+        ends = "117" if wrong == ["042"] else "042"
+        assert said == [
+            f"Ada typed the number {each}, and gradebook.csv has one that ends in {ends}"
+            for each in wrong
+        ]
     path.write_text(text.replace("Week 5: x", "Blatt"), "utf-8", newline="")
     with pytest.raises(BookError, match=r"Which assignment .* is week 5.*Week 4, Blatt"):
         platforms.fill(path, there, SORTERS, class_())

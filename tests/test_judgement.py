@@ -10,10 +10,11 @@ import pytest
 from scipy import stats
 
 from book.course import homework
-from book.kit.judgement import Judged, near
-from book.site.dependencies import full_stems
+from book.kit.exercises import Outcome
+from book.kit.judgement import OPEN, Judged, near
+from book.site.dependencies import BookError, full_stems
 
-from .exercises import ROOT
+from .exercises import ROOT, answer_of
 
 JUDGED: dict[str, Judged] = {
     name: value
@@ -28,7 +29,7 @@ every_one = pytest.mark.parametrize("judged", JUDGED.values(), ids=JUDGED)
 @pytest.mark.in_short(2)
 @every_one
 def test_cases_differ_and_no_verdict_is_always_right(judged: Judged) -> None:
-    right = [homework.solved(judged, case) for case in range(1, 61)]
+    right = [answer_of(judged, case) for case in range(1, 61)]
     assert all(judged((case, answer)).passed for case, answer in enumerate(right, 1))
     assert judged.seen(5) == judged.seen(5) != judged.seen(6)
     said = [answer["verdict"] for answer in right]
@@ -39,13 +40,13 @@ def test_cases_differ_and_no_verdict_is_always_right(judged: Judged) -> None:
 @every_one
 def test_a_verdict_counts_where_the_numbers_are_right(judged: Judged) -> None:
     for number in range(8):
-        case, right = judged._case(number), homework.solved(judged, number)
+        case, right = judged._case(number), answer_of(judged, number)
         assert case.verdict in case.verdicts and len(case.verdicts) == 3
         for verdict, symptom in case.verdicts.items():
             outcome = judged((number, {**right, "verdict": verdict}))
             assert outcome.share == (1.0 if verdict == case.verdict else 0.5)
             assert outcome.passed or symptom in outcome.message
-    case, right = judged._case(0), homework.solved(judged, 0)
+    case, right = judged._case(0), answer_of(judged, 0)
     assert judged((0, {**right, "verdict": "so be it"})).share == 0.5
     others = 0.5 * (1 - 1 / len(case.numbers))  # what the numbers that are right earn
     for name, value in case.numbers.items():
@@ -62,8 +63,41 @@ def test_a_verdict_counts_where_the_numbers_are_right(judged: Judged) -> None:
         assert judged((0, given)).share == 0
 
 
+@every_one
+def test_a_number_is_asked_for_until_it_is_typed_and_then_is_the_students_own(
+    judged: Judged, capsys: pytest.CaptureFixture[str]
+) -> None:
+    right = answer_of(judged, 7042)
+    for typed in ("042", 42, " 042 ", np.int64(42)):
+        assert judged(((7, typed), right)).passed and judged.seen((7, typed)) == judged.seen(7042)
+    for typed in ("...", ..., None, "", "1042", "4 2", -42, 4.2, "²", "٤٢", "forty"):
+        assert judged(((7, typed), right)) == Outcome(0.0, OPEN)
+        judged.show((7, typed))
+        assert capsys.readouterr().out == f"Not yet: {OPEN}\n"
+    for odd in ("042", None, (7,), (7, "0", "42"), {}):
+        assert judged((odd, right)).message == OPEN
+    cases = [str(judged.seen((7, number))) for number in range(60)]
+    assert len({*cases}) > 30  # of sixty students, whose numbers follow one another
+
+
+@pytest.mark.in_short(2)
+@every_one
+def test_a_teachers_solution_fits_every_number(judged: Judged) -> None:
+    _, _, stem, _ = judged._draw.__module__.split(".")
+    week = homework.week(ROOT, stem, 1, 7)
+    (one,) = (e for e in week.exercises if f"checks.{judged._draw.__name__}(" in e.check)
+    scope: dict[str, Any] = {}
+    exec(one.setup, scope)
+    for typed in ("000", "001", "042", "117", "500", "999", *map(str, range(10, 40))):
+        exec(one.solution.replace('"000"', f'"{typed}"'), scope)
+        outcome = eval(one.check, scope)
+        assert outcome.passed, f"{typed}: {outcome}"
+    with pytest.raises(BookError, match=r"methods\.yml has no method for the exercise nothing"):
+        homework.with_case(ROOT, one._replace(name="nothing", stub="case = 0"), stem, 7)
+
+
 def cases(name: str) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-    return [(JUDGED[name].seen(case), homework.solved(JUDGED[name], case)) for case in range(12)]
+    return [(JUDGED[name].seen(case), answer_of(JUDGED[name], case)) for case in range(12)]
 
 
 def test_the_part() -> None:
@@ -140,6 +174,6 @@ def test_an_error_that_falls() -> None:
 def test_a_verdict_is_taken_from_a_list(judged: Judged) -> None:
     _, _, stem, _ = judged._draw.__module__.split(".")
     asked = homework.week(ROOT, stem, 1, 7).exercises
-    (stub,) = (e.stub for e in asked if f"checks.{judged._draw.__name__}(" in e.check)
-    listed = stub.partition("# verdict: ")[2].partition("\n")[0].split(" | ")
+    (one,) = (e for e in asked if f"checks.{judged._draw.__name__}(" in e.check)
+    listed = one.stub.partition("# verdict: ")[2].partition("\n")[0].split(" | ")
     assert sorted(listed) == sorted(judged._case(0).verdicts)

@@ -4,6 +4,7 @@ import contextlib
 import csv
 import functools
 import html
+import json
 import os
 import re
 import shutil
@@ -21,9 +22,11 @@ import yaml
 
 from book.course import course, grading, homework, sandbox
 from book.course.homework import Week
+from book.lessons.attention import checks
 from book.site.dependencies import BookError
 
 from . import habits, hostile
+from .exercises import answer_of
 from .test_course import ROOT, WEEKS, pretend_site
 from .test_grading import packed
 
@@ -182,7 +185,8 @@ def test_a_class_gets_what_a_teacher_gave_it(seminar, tmp_path):
     assert earned == {name: points for name, (_, points) in habits.HABITS.items()}
     decide = report.split("To decide")[1].split("To look at")[0]
     for name, (_, points) in habits.HABITS.items():
-        assert "?" not in points or f"<li>{name}, exercise 1" in decide
+        for number, worth in enumerate(points.split(), 1):
+            assert worth != "?" or f"<li>{name}, exercise {number}, " in decide
 
 
 @runs
@@ -230,6 +234,80 @@ def test_solutions_get_all_points_and_stubs_none(week, seminar, tmp_path):
 
 @runs
 @pytest.mark.slow
+def test_each_student_is_judged_by_numbers_of_their_own(seminar, tmp_path):
+    """Also where the sheet was handed out before numbers were, or the site was answered."""
+    week = grading.read_week(seminar, 1)
+    (one,) = (one for one in week.exercises if one.numbered)
+
+    def answered(first: str, case: int) -> str:
+        return f"{first}\nanswer = {answer_of(checks.softmax, case)}"
+
+    own = {typed: 1000 * one.case + int(typed) for typed in ("042", "043")}
+    given = {
+        "Ada": answered(one.stub.replace("...", "042", 1), own["042"]),
+        "Bob": answered(f'case = {one.case}, "043"', own["042"]),  # Ada's
+        "Cy": answered(f"case = {one.case}, 42", own["042"]),
+        "Dan": answered(f'case = {one.case}, "my number"', own["042"]),
+        "Eve": one.stub.replace("...", "117", 1),
+        "Fay": one.solution.replace("000", "500"),
+        "Guy": answered(f"case = {one.case}", one.case),
+        "Hal": f"{one.stub}\nguess = {answer_of(checks.softmax, 0)}\n"
+        f"for typed in ('001', '002'): checks.softmax((({one.case}, typed), guess))",
+    }
+    files = {}
+    for name, source in given.items():
+        sheet = homework.sheet(week, "0.2.0")
+        sheet.cells[habits.at(sheet, one.name)].source = source
+        files[f"{name}/x.ipynb"] = nbformat.writes(sheet).encode()
+    saved = [{"name": one.name, "answer": answered("case = 0", 0), "points": 3, "of": 3}]
+    page = {"lesson": week.stem, "exercises": saved}
+    files["Ida/answers.json"] = json.dumps(page).encode()
+    there, report = graded(seminar, tmp_path / "seminar", week, files)
+    earned = {name: row[one.name] or "?" for name, row in rows_of(there).items()}
+    assert earned["Ada"] == earned["Cy"] == "3" and earned["Bob"] in ("0", "0.5", "0.75", "1.5")
+    assert [earned[name] for name in ("Dan", "Ida", "Eve", "Fay", "Guy")] == [*"??000"]
+    decide, look = report.split("To decide")[1].split("To look at")
+    for said in (
+        "Dan, exercise 1, a softmax by hand: has no number that it could be judged by; here: put",
+        "Ida, exercise 1, a softmax by hand: has no number that it could be judged by; here: put",
+        "Fay, exercise 1, a softmax by hand: is the published solution",
+        "Guy, exercise 1, a softmax by hand: is of the numbers that an earlier sheet gave to all",
+    ):
+        assert f"<li>{said}" in decide, said
+    assert "<li>Ada, Cy: typed the same number, 042. Of 9 students 0.0 pairs end in" in look
+    assert (
+        "<li>Hal: typed several numbers, 001, 002." in look and "Bob" not in look.split("<h2>")[0]
+    )
+    (there / grading.DECISIONS).write_text(f"student,exercise,points\nDan,{one.name},2\n", "utf-8")
+    graded(seminar, tmp_path / "seminar", week, files)
+    assert rows_of(there)["Dan"][one.name] == "2"
+
+
+@runs
+@pytest.mark.slow
+def test_a_course_that_was_made_before_is_graded_as_it_was_handed_out(seminar, tmp_path):
+    """One case for all, in a sheet without numbers of students."""
+    folder = tmp_path / "seminar"
+    shutil.copytree(seminar, folder)
+    week = grading.read_week(folder, 1)
+    (one,) = (one for one in week.exercises if one.numbered)
+    first, rest = f"case = {one.case}", one.stub.partition("\n")[2]
+    right = f"{first}\nanswer = {answer_of(checks.softmax, one.case)}"
+    old = one._replace(stub=f"{first}\n{rest}", solution=right, numbered=False)
+    week = week._replace(exercises=tuple(old if e == one else e for e in week.exercises))
+    (there,) = folder.glob("private/week-1-*")
+    told = json.loads(homework.as_json(week))
+    for each in told["exercises"]:
+        del each["numbered"]
+    (there / course.EXERCISES).write_text(json.dumps(told), "utf-8")
+    sheet = homework.sheet(week, "0.2.0")
+    sheet.cells[habits.at(sheet, one.name)].source = right.replace("answer = ", "answer =  ")
+    rows = graded(folder, folder, week, {"Ada/x.ipynb": nbformat.writes(sheet).encode()})[0]
+    assert rows_of(rows)["Ada"][one.name] == "3"
+
+
+@runs
+@pytest.mark.slow
 def test_an_exercise_of_a_teachers_own_is_theirs_to_decide(tmp_path):
     """With points for the others by their checks, and none for it until somebody has read it."""
     folder = tmp_path / "seminar"
@@ -254,6 +332,54 @@ def test_an_exercise_of_a_teachers_own_is_theirs_to_decide(tmp_path):
     (there / grading.DECISIONS).write_text("student,exercise,points\nAda,own-1,2.5\n", "utf-8")
     graded(folder, folder, week, files)
     assert rows_of(there)["Ada"]["own-1"] == "2.5"
+
+
+HALVES = """
+from book.kit.exercises import check, need, number
+
+@check
+def half(answer, draw):
+    "A half of a number."
+    need(number(answer(8)) == 4, "half of 8 is 4.")
+    need(number(answer(7)) == 3.5, "right for 8, but not for 7.", 0.5)
+    return "a half."
+"""
+
+
+@runs
+@pytest.mark.slow
+def test_an_exercise_of_a_teachers_own_may_bring_its_own_check(tmp_path):
+    """It is judged as the others are: the answer in the sandbox, and the check outside."""
+    folder = tmp_path / "seminar"
+    folder.mkdir()
+    own = {"title": "Halves", "points": 4, "minutes": 9, "question": "Half of x?"}
+    own |= {"stub": "def half(x):\n    return ...", "solution": "def half(x):\n    return x / 2"}
+    told = {"seed": OWN, "weeks": ["attention"], "own": {1: [own | {"check": "halves.py"}]}}
+    (folder / "course.yml").write_text(yaml.safe_dump(told), "utf-8")
+    (folder / "halves.py").write_text(HALVES, "utf-8")
+    course.make(ROOT, folder, {}, pretend_site)
+    (folder / "halves.py").write_text("it is as it was handed out", "utf-8")
+    week, files = grading.read_week(folder, 1), {}
+    (given,) = folder.glob("students/week-1-*/halves.py")
+    assert given.read_text("utf-8") == HALVES
+    answers = {
+        "Ada": "def half(x):\n    return x / 2.0",
+        "Bob": "def half(x):\n    return x // 2",
+        "Cy": "def half(x):\n    return x // 2\nhalves.half = lambda answer: 'Right'",
+        "Dan": own["stub"],
+        "Eve": "import os\ndef half(x):\n    os._exit(1)",
+        "Fay": "def half(x):\n    return 0.0",
+    }
+    for name, source in answers.items():
+        sheet = homework.sheet(week, "0.2.0")
+        assert sheet.cells[-1].source == "halves.half(half)"
+        sheet.cells[habits.at(sheet, "own-1")].source = source
+        files[f"{name}/x.ipynb"] = nbformat.writes(sheet).encode()
+    files["Fay/halves.py"] = b"def half(answer): return 'Right'"
+    there, report = graded(folder, folder, week, files)
+    earned = {name: row["own-1"] for name, row in rows_of(there).items()}
+    assert earned == {"Ada": "4", "Bob": "2", "Cy": "2", "Dan": "0", "Eve": "0", "Fay": "0"}
+    assert "right for 8, but not for 7." in report and "half of 8 is 4." in report
 
 
 @runs

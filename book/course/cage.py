@@ -42,7 +42,7 @@ class Caught:
         return Outcome(1.0, "it is tried when it is graded.")
 
     def __getattr__(self, name: str) -> Any:
-        if name not in ("seen", "seconds"):
+        if name not in ("seen", "show", "seconds"):
             self._shell.touched.append(f"checks.{self._name}.{name}")
         return getattr(self._check, name)
 
@@ -98,7 +98,7 @@ class Entered:
 
 
 class Shell:
-    """What the judge may ask for: `run`, `take` and `call`."""
+    """What the judge may ask for: `run`, `take` and `call`; `write` and `load` before."""
 
     def __init__(self, wire: Wire, lesson: str, package: Path) -> None:
         self.wire, self.package = wire, package
@@ -111,10 +111,19 @@ class Shell:
         settings.HistoryManager.enabled = False
         settings.InteractiveShell.cache_size = 0  # else it keeps whatever is shown
         self.ipython = InteractiveShell.instance(config=settings)
-        checks = importlib.import_module(f"book.lessons.{lesson}.checks")
+        self.catch(importlib.import_module(f"book.lessons.{lesson}.checks"))
+
+    def catch(self, checks: types.ModuleType) -> None:
+        """Replace the checks of a module."""
         for name, check in [*vars(checks).items()]:
             if hasattr(check, "seconds") or hasattr(check, "seen"):
                 setattr(checks, name, Caught(name, check, self))
+
+    def load(self, name: str, source: str) -> None:
+        """Let a notebook import a teacher's own checks, whatever lies beside it by that name."""
+        checks = sys.modules[name] = types.ModuleType(name)
+        exec(source, vars(checks))
+        self.catch(checks)
 
     def run(self, source: str) -> dict[str, Any]:
         """Run a cell; says how it failed, and which answers it gave to checks."""

@@ -44,7 +44,7 @@ import nbformat
 import yaml
 from nbformat import NotebookNode
 
-from book.course import exams, homework, papers, questions
+from book.course import exams, homework, papers, questions, reading
 from book.course.course_page import render
 from book.course.homework import Week
 from book.course.questions import Question
@@ -62,7 +62,16 @@ from book.editions.editions import (
 from book.editions.version import told, version, wheels
 from book.page.code import answers
 from book.site import files
-from book.site.dependencies import BookError, full_stems, lesson_page, lesson_stems, pages_of
+from book.site.dependencies import (
+    BookError,
+    all_stems,
+    full_stems,
+    lesson_of,
+    lesson_page,
+    lesson_stems,
+    pages_of,
+    read_notebook,
+)
 
 DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 SITE = Path("students") / "site"
@@ -78,6 +87,14 @@ PROJECT = "audit-a-claim"
 
 HOURS = re.compile(r"([01]\d|2[0-3]):[0-5]\d-([01]\d|2[0-3]):[0-5]\d")
 OWN = ("title", "points", "minutes", "question", "solution")
+
+HANDS_OVER = re.compile(
+    r"^(?:(Back to .*, or on to )|(?:\*\*)?Next\b).*\]\(\.\./(\w+)/\2\.ipynb\).*$", re.MULTILINE
+)
+"""Of a page's end, what leads to the next lesson."""
+
+SPOKEN = re.compile(r"\b(?:our|the) (first|next) lesson\b", re.IGNORECASE)
+"""What is only true in the book's order."""
 
 Changed = Callable[[Mapping[str, bytes]], dict[str, bytes]]
 """What makes a site's sources those of a course's."""
@@ -103,7 +120,7 @@ hints: {hints}  # whether students get them
 # points: {{}}         # of exercises, by week: {{1: {{softmax: 4, disagree: 0}}}}; 0 leaves one out
 # own: {{}}            # exercises of yours, which you read yourself, by week:
 #                    # {{1: [{{title: Your words, points: 3, minutes: 15, question: "Say …",
-#                    # solution: "…"}}]}}
+#                    # solution: "…"}}]}}; with check: mine.py, a file in this folder, it is judged
 # exams: ""          # a file in this folder with exams of yours, as book/teaching/exams.yml is
 
 # For grading, where you want others than these:
@@ -254,10 +271,12 @@ def checked(said: Mapping[str, Any], where: str) -> Settings:
         shape = "{1: {softmax: 4}}"
         raise BookError(f"{where}points are as {shape}: a week, an exercise, a whole number.")
     for one in [one for each in values(found.own) for one in listed(each)]:
-        if not isinstance(one, dict) or not {*OWN} <= {*one} <= {*OWN, "stub"} or not all(
+        if not isinstance(one, dict) or not {*OWN} <= {*one} <= {*OWN, "stub", "check"} or not all(
             isinstance(one[name], int) and one[name] > 0 for name in ("points", "minutes")
         ):  # fmt: skip
-            raise BookError(f"{where}an exercise of your own has {', '.join(OWN)}, and no more.")
+            raise BookError(
+                f"{where}an exercise of your own has {', '.join(OWN)}; stub and check may be."
+            )
     if found.attempts not in ("best", "last"):
         raise BookError(f"{where}attempts is best or last, not {found.attempts}.")
     if found.zone not in available_timezones():
@@ -323,18 +342,21 @@ def make(
     if folder.exists() and not begun.exists() and any(folder.iterdir()):
         raise BookError(f"{folder} is not empty, and no course: name a folder of its own.")
     of = settings(folder, chosen)
-    weeks = weeks_of(root, of)
+    weeks = weeks_of(root, folder, of)
     asked = exams_of(root, folder, weeks, of)
+    for said in out_of_order(root, weeks):
+        print(said)
+    leads = following(root, weeks)
     with tempfile.TemporaryDirectory() as name:
         new, made_of = Path(name), version(root, pages=False)
         packages = wheels(root, new, made_of)
         for week in weeks:
-            write_week(root, new, week, of, made_of, packages)
+            write_week(root, new, week, of, made_of, packages, leads)
         papers.write(root / TEACHING, new / "private", weeks)
         write_project(root, new / "students", made_of, packages)
         for path in packages:
             path.unlink()
-        changed = functools.partial(for_site, hints=of.hints, weeks=weeks)
+        changed = functools.partial(for_site, hints=of.hints, weeks=weeks, leads=leads)
         fresh = make_site(new / SITE, folder / SITE, changed)
         if present:
             site = (new if fresh else folder) / SITE
@@ -355,11 +377,11 @@ def make(
         for each in [path.with_suffix("") for path in students.glob("*.zip")]:
             if manifest.worked(folder, each.relative_to(new).as_posix()):
                 zipped(folder / each.relative_to(new), into=Path(f"{each}.zip"))
-        said = manifest.merge(new, folder, () if fresh else (SITE.as_posix(),))
-        print(*said, sep="\n")
+        merged = manifest.merge(new, folder, () if fresh else (SITE.as_posix(),))
+        print(*merged, sep="\n")
 
 
-def weeks_of(root: Path, of: Settings) -> list[Week]:
+def weeks_of(root: Path, folder: Path, of: Settings) -> list[Week]:
     """The weeks of a course, with the exercises and the points that were chosen.
 
     Raises:
@@ -383,7 +405,10 @@ def weeks_of(root: Path, of: Settings) -> list[Week]:
             raise BookError(f"course.yml: points: {said}.")
         kept = [one._replace(points=points.get(one.name, one.points)) for one in week.exercises]
         kept = [one for one in kept if one.points]
-        kept += [homework.by_hand(i, **one) for i, one in enumerate(of.own.get(number, []), 1)]
+        kept += [homework.own(i, folder, **one) for i, one in enumerate(of.own.get(number, []), 1)]
+        checks = [reading.name_of_check(one) for one in kept if one.check]
+        if twice := [name for name in checks if checks.count(name) > 1]:
+            raise BookError(f"course.yml: own: week {number} has two checks called {twice[0]}.")
         if not kept:
             raise BookError(f"course.yml: points: week {number} is left without an exercise.")
         kept = [one._replace(number=i) for i, one in enumerate(kept, 1)]
@@ -414,6 +439,62 @@ def exams_of(root: Path, folder: Path, weeks: list[Week], of: Settings) -> list[
     return exams.read(path, of.seed, [week.stem for week in weeks])
 
 
+def following(root: Path, weeks: Sequence[Week]) -> dict[str, str]:
+    """Which lesson follows a lesson, as a link, where that is another than in the book.
+
+    First come the course's in its order, and then all others.
+    """
+    book, taught = all_stems(root), [week.stem for week in weeks]
+    order = sorted(book, key=lambda stem: taught.index(stem) if stem in taught else len(taught))
+    found = {}
+    for one, other in {*itertools.pairwise(order)} - {*itertools.pairwise(book)}:
+        title = title_in(root, other)
+        found[one] = f"[{title}](../{other}/{other}.ipynb){'' if title.endswith('?') else '.'}"
+    return found
+
+
+def title_in(root: Path, stem: str) -> str:
+    """A lesson's title in the book."""
+    return homework.headline(read_notebook(root / lesson_page(stem))) or stem
+
+
+def out_of_order(root: Path, weeks: Sequence[Week]) -> Iterator[str]:
+    """What a course's order leaves without its ground, and what cannot follow it, as sentences."""
+    taught, book = [week.stem for week in weeks], all_stems(root)
+    moved = {"next": following(root, weeks), "first": taught if taught[0] != book[0] else ()}
+    for i, week in enumerate(weeks):
+        lesson = read_notebook(root / lesson_page(week.stem))
+        for need in lesson.metadata.get("needs", ()):
+            if need in book and need not in taught[:i]:
+                where = "comes later" if need in taught else "is not in the course"
+                needed = title_in(root, need)
+                yield f"Week {week.number}, {week.title}, builds on {needed}, which {where}."
+        notes = root / lesson_page(week.stem).with_name("teaching.md")
+        texts = [
+            ("lesson", cell.source)
+            for path in pages_of(root, week.stem)
+            for cell in read_notebook(root / path).cells
+            if cell.cell_type == "markdown"
+        ]
+        texts += [("page of notes", notes.read_text("utf-8"))] if notes.is_file() else []
+        yield from dict.fromkeys(
+            f"Week {week.number}'s {what} says “{found[0]}”, as in the book's order."
+            for what, text in texts
+            for found in SPOKEN.finditer(HANDS_OVER.sub("", text))
+            if week.stem in moved[found[1].lower()]
+        )
+    if moved["first"]:
+        yield "The first page of the site begins with the book's first lesson."
+
+
+def handed_over(notebook: NotebookNode, link: str) -> NotebookNode:
+    """A page of a lesson that leads to another lesson than in the book, if one is given."""
+    for cell in notebook.cells if link else ():
+        if cell.id == "retell":
+            cell.source = HANDS_OVER.sub(lambda m: f"{m[1] or 'Next: '}{link}", cell.source)
+    return notebook
+
+
 def in_words(of: Settings) -> str:
     """The file `course.yml`."""
     start = of.start.isoformat() if of.start else "null"
@@ -421,7 +502,13 @@ def in_words(of: Settings) -> str:
 
 
 def write_week(
-    root: Path, new: Path, week: Week, of: Settings, made_of: str, packages: list[Path]
+    root: Path,
+    new: Path,
+    week: Week,
+    of: Settings,
+    made_of: str,
+    packages: list[Path],
+    leads: Mapping[str, str],
 ) -> None:
     """A week's folders, for students and private, and the students' zip."""
     students, private = new / "students" / week.name, new / "private" / week.name
@@ -433,12 +520,16 @@ def write_week(
     instead = f"## Exercises\n\nThe exercises of this week stand in `{sheet}`."
     for path, name in names.items():
         lesson = nbformat.read(root / "book" / path, as_version=4)
+        lesson = handed_over(lesson, leads.get(week.stem, ""))
         lesson = homework.without_exercises(lesson, instead)
         hand_out(relinked(lesson, path, names), students / name, made_of)
     asked = homework.sheet(week, made_of, hints=of.hints)
     hand_out(relinked(asked, Path(), {}), students / sheet, made_of)
     for path in (*packages, root / "LICENSE"):
         shutil.copy(path, students)
+    for one in week.exercises:
+        if one.module:
+            (students / f"{one.check.partition('.')[0]}.py").write_text(one.module, "utf-8")
     (students / "README.txt").write_text(read_me(week, of, made_of), "utf-8")
     zipped(students)
     answers = homework.sheet(week, made_of, solved=True)
@@ -565,12 +656,16 @@ def zipped(folder: Path, inside: bool = False, into: Path | None = None) -> None
 
 
 def for_site(
-    sources: Mapping[str, bytes], hints: bool, weeks: Sequence[Week] = ()
+    sources: Mapping[str, bytes],
+    hints: bool,
+    weeks: Sequence[Week] = (),
+    leads: Mapping[str, str] = {},
 ) -> dict[str, bytes]:
     """The sources of a site for students, by path from the root.
 
     Without the notes for teachers and what leads to them, without solutions, and without hints
-    where the teacher wants none; exercises with the points of the course's weeks.
+    where the teacher wants none; exercises with the points of the course's weeks, whose lessons
+    come first and in its order.
     """
     found, of_stem = {}, {week.stem: week for week in weeks}
     for name, content in sources.items():
@@ -578,9 +673,10 @@ def for_site(
         if not is_no_note(path):
             continue
         if name == "_toc.yml":
-            content = without_teaching(content)
+            content = without_teaching(content, [*of_stem])
         elif path.suffix == ".ipynb":
             notebook = for_students(with_uses(nbformat.reads(content.decode(), as_version=4)))
+            notebook = handed_over(notebook, leads.get(path.parent.name, ""))
             if week := of_stem.get(path.parent.name):
                 notebook = as_chosen(notebook, week)
             if not hints:
@@ -599,6 +695,7 @@ def as_chosen(notebook: NotebookNode, week: Week) -> NotebookNode:
     """A page of a lesson with the exercises of a course, and the points that it gives."""
     notebook = copy.deepcopy(notebook)
     points = {one.name: one.points for one in week.exercises}
+    own = [one.name for one in week.exercises if one.numbered]
     told = [cell.metadata["exercise"] for cell in notebook.cells if "exercise" in cell.metadata]
     out = {f"exercise-{one['name']}" for one in told} - {f"exercise-{name}" for name in points}
     out |= {f"{name}-{part}" for name in out for part in ("hint", "answer", "check", "solution")}
@@ -608,6 +705,8 @@ def as_chosen(notebook: NotebookNode, week: Week) -> NotebookNode:
             one["points"] = points[one["name"]]
             worth = f"({one['points']} points, "
             cell.source = re.sub(r"\(\d+ points, ", worth, cell.source, count=1)
+            if one["name"] in own:
+                cell.source = re.sub(r"(?=\n:::\s*$)", homework.PRACTICE, cell.source)
     return notebook
 
 
@@ -639,8 +738,12 @@ def without_sections(source: str, telling: str) -> str:
     return "".join(part for part in parts if telling not in part)
 
 
-def without_teaching(contents: bytes) -> bytes:
-    """A table of contents without the notes for teachers."""
+def without_teaching(contents: bytes, taught: Sequence[str] = ()) -> bytes:
+    """A table of contents without the notes for teachers, the lessons that are taught first."""
+
+    def when(page: Mapping[str, Any]) -> int:
+        stem = lesson_of(page["file"])
+        return taught.index(stem) if stem in taught else len(taught)
 
     def kept(node: Any) -> Any:
         if isinstance(node, list):
@@ -656,6 +759,8 @@ def without_teaching(contents: bytes) -> bytes:
     toc = kept(yaml.safe_load(contents))
     if "parts" in toc:
         toc["parts"] = [part for part in toc["parts"] if part.get("chapters")]
+    for part in [part for part in (toc, *toc.get("parts", ())) if "chapters" in part]:
+        part["chapters"].sort(key=when)
     return yaml.safe_dump(toc, sort_keys=False).encode()
 
 

@@ -38,7 +38,7 @@ import tempfile
 import threading
 import unicodedata
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
@@ -281,7 +281,16 @@ def mark_of(package: Path, week: Week, seed: int) -> str:
     """Another where answers may be judged otherwise: not where a sentence is another."""
     found = hashlib.sha256(f"{seed} {JUDGE.read_text('utf-8')}".encode())
     for one in week.exercises:
-        told = (one.name, one.points, one.stub, one.check, one.setup, one.case, one.open)
+        told = (
+            one.name,
+            one.points,
+            one.stub,
+            one.check,
+            one.setup,
+            one.case,
+            one.open,
+            one.module,
+        )
         found.update(repr(told).encode())
     for there in ("attn_notes", "book/kit", f"book/lessons/{week.stem}"):
         for path in sorted((package / there).rglob("*.py")):
@@ -351,18 +360,25 @@ def settled(
         for answer in (answer for line in lines[key] for answer in every_answer(line)):
             if answer[1]["mark"]:
                 answers.setdefault((answer[0], answer[1]["mark"]), {})[student.name] = None
+            for typed in answer[1].get("numbers", ()):
+                answers.setdefault(("", typed), {})[student.name] = None
     for key, student in sorted(own.items()):
         with_it = [mate.key for mate in deadlines.group_of(student, own.values(), of)]
         theirs = [line for mate in with_it for line in lines[mate]]
+        mates = {own[mate].name for mate in with_it}
+
+        def same(exercise: str, mark: str, mates: Collection[str] = mates) -> tuple[str, ...]:
+            return tuple(name for name in answers.get((exercise, mark), {}) if name not in mates)
+
         grades, points, others = {}, {}, {}
         for one in week.exercises:
             grade, mark = attempt(one, theirs, of)
             grades[one.name] = grade
             worth = 0.0 if grade.held and grade.share is not None else grade.paid(one.points)
             points[one.name] = decided.get((key, one.name), worth)
-            mates = {own[mate].name for mate in with_it}
-            alike = answers.get((one.name, mark), {})
-            others[one.name] = tuple(name for name in alike if name not in mates)
+            others[one.name] = same(one.name, mark)
+        told = [told for line in theirs for _, told in every_answer(line)]
+        numbers = dict.fromkeys(typed for each in told for typed in each.get("numbers", ()))
         notes = dict.fromkeys(note for line in theirs for note in notes_of(line["row"]))
         late = deadlines.late(student, week, of, theirs[-1])
         yield Graded(
@@ -374,6 +390,7 @@ def settled(
             tuple(notes),
             late,
             theirs[-1]["row"].get("receipt", {}),
+            {typed: same("", typed) for typed in numbers},
         )
 
 

@@ -8,12 +8,13 @@ then leave students the answers to change and nothing else.
 
 import ast
 import copy
-import importlib
 import json
 import random
 import re
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
 from typing import Any, NamedTuple
 
 import nbformat
@@ -21,14 +22,26 @@ from nbformat import NotebookNode
 
 from book.course import inspection
 from book.editions.editions import folds, solutions
-from book.kit.judgement import Judged
-from book.site.dependencies import BookError, pages_of
+from book.site.dependencies import LESSONS, BookError, from_yaml, pages_of
 
 TITLE = re.compile(r"Exercise \d+(?P<open>, open)?: (?P<title>.+) \(\d+ points, \d+ minutes\)$")
 """Of a question in the book; points and minutes the metadata say, too."""
 
 CASE = re.compile(r"^case = 0$", re.MULTILINE)
 """In a stub: which numbers are to be judged."""
+
+OWN_CASE = 'case = {}, "{}"  # the last three digits of your student number'
+"""The same in a course's sheet: they differ from student to student."""
+
+YOURS = """
+
+Type the last three digits of your student number into the first line of your answer, and run it: it
+prints the numbers that are yours. They count, in the place of any that stand above."""
+
+PRACTICE = """
+
+These numbers are for practice. Your sheet of the week has others, your own: answer it there."""
+"""On the site of a course, which is the same for all."""
 
 SHEET = "attention-notes"
 """A sheet's own metadata: which week's it is, and the version it was made from."""
@@ -53,6 +66,10 @@ class Exercise(NamedTuple):
     """Whether it asks for the best that one can find, and not for the one right answer."""
     case: int = 0
     """Which numbers are to be judged, where a course has its own; 0 is the book's."""
+    numbered: bool = False
+    """Whether each student has some, as in any course but those that were made before."""
+    module: str = ""
+    """The source of a teacher's own check, a file beside the sheet; empty if it is a lesson's."""
 
     @property
     def words(self) -> str:
@@ -107,7 +124,7 @@ def week(root: Path, stem: str, number: int, seed: int | None = None) -> Week:
     """A lesson as a week of a course, with the cases of its seed; with the book's if none is given.
 
     Raises:
-        BookError: an exercise's title is not one.
+        BookError: an exercise's title is not one, or one of judgement has no method.
     """
     exercises: list[Exercise] = []
     notebooks = [nbformat.read(root / path, as_version=4) for path in pages_of(root, stem)]
@@ -135,21 +152,60 @@ def week(root: Path, stem: str, number: int, seed: int | None = None) -> Week:
                 setup="\n\n".join(cells[need] for need in told["needs"]),
                 open=is_open,
             )
-            exercises.append(one if seed is None else with_case(one, stem, seed))
+            exercises.append(one if seed is None else with_case(root, one, stem, seed))
     exercises = [each._replace(setup=needed(each.setup, exercises)) for each in exercises]
-    first = notebooks[0]
-    top = re.match(r"# (.+)", first.cells[0].source)
-    shown = top[1].strip() if top else stem
-    return Week(number, stem, shown, first.metadata.get("question", ""), tuple(exercises))
+    question = notebooks[0].metadata.get("question", "")
+    return Week(number, stem, headline(notebooks[0]) or stem, question, tuple(exercises))
 
 
-def by_hand(number: int, stub: str = "", **told: Any) -> Exercise:
-    """An exercise of a teacher's own: without a check, so a person reads what is answered."""
+def headline(notebook: NotebookNode) -> str:
+    """A lesson's title, from the top of its notebook; empty if it has none."""
+    top = re.match(r"# (.+)", notebook.cells[0].source)
+    return top[1].strip() if top else ""
+
+
+def own(number: int, folder: Path, stub: str = "", check: str = "", **told: Any) -> Exercise:
+    """An exercise of a teacher's own, with a check from a file of the folder if one is named.
+
+    Without one a person reads what is answered. The check is called as the answer is.
+
+    Raises:
+        BookError: the file is not there, or has no such check.
+    """
     name = f"own_{number}"
     stub = stub or f"{name} = ...  # your answer, code or a text in quotes"
-    return Exercise(
+    one = Exercise(
         name.replace("_", "-"), 0, outcome="", hint="", stub=stub, check="", setup="", **told
     )
+    if not check:
+        return one
+    path, asked = folder / check, inspection.given(stub)
+    if path.suffix != ".py" or not path.stem.isidentifier() or find_spec(path.stem):
+        raise BookError(f"course.yml: own: {check} is no name for a file of Python of your own.")
+    if not path.is_file():
+        raise BookError(f"course.yml: own: there is no {path}.")
+    one = one._replace(
+        check=f"{path.stem}.{asked}({asked})",
+        setup=f"import {path.stem}",
+        module=path.read_text("utf-8"),
+    )
+    try:
+        there = loaded(one)
+    except Exception as error:
+        raise BookError(f"course.yml: own: {check} stops: {error}.") from error
+    if not hasattr(getattr(there, asked, None), "seconds"):
+        raise BookError(
+            f"course.yml: own: {check} has no check {asked}, called as the answer is: a function "
+            "below `@check` of `book.kit.exercises`."
+        )
+    return one
+
+
+def loaded(one: Exercise) -> ModuleType:
+    """The module of a teacher's own check."""
+    found = ModuleType(one.check.partition(".")[0])
+    exec(compile(one.module, f"{found.__name__}.py", "exec"), vars(found))
+    return found
 
 
 def needed(setup: str, exercises: Sequence[Exercise]) -> str:
@@ -181,21 +237,25 @@ def needed(setup: str, exercises: Sequence[Exercise]) -> str:
     return "\n".join(found)
 
 
-def with_case(one: Exercise, stem: str, seed: int) -> Exercise:
-    """An exercise whose numbers are the course's own, if there are any to be judged."""
+def with_case(root: Path, one: Exercise, stem: str, seed: int) -> Exercise:
+    """An exercise whose numbers are a student's own, if there are any to be judged.
+
+    Its solution is a method, which is right whatever they are; students install none.
+    """
     if not CASE.search(one.stub):
         return one
+    path = root / LESSONS / stem / "methods.yml"
+    methods = from_yaml(path.read_text("utf-8")) if path.is_file() else {}
+    if one.name not in methods:
+        raise BookError(f"{path} has no method for the exercise {one.name}.")
     case = random.Random(f"{seed} {stem} {one.name}").randrange(1, 10**6)
-    checks = importlib.import_module(f"book.lessons.{stem}.checks")
-    judged = getattr(checks, one.check.removeprefix("checks.").partition("(")[0])
-    solution = f"case = {case}\nanswer = {solved(judged, case)!r}"
-    return one._replace(stub=CASE.sub(f"case = {case}", one.stub), solution=solution, case=case)
-
-
-def solved(judged: Judged, number: int) -> dict[str, Any]:
-    """The right answer to a case; what students install has it by no name of its own."""
-    case = judged._case(number)
-    return {**case.numbers, "verdict": case.verdict}
+    return one._replace(
+        question=one.question + YOURS,
+        stub=CASE.sub(OWN_CASE.format(case, "..."), one.stub),
+        solution=f"{OWN_CASE.format(case, '000')}\n{methods[one.name]}".strip(),
+        case=case,
+        numbered=True,
+    )
 
 
 def asked(source: str) -> tuple[str, str, bool]:
@@ -258,12 +318,14 @@ def overview(week: Week) -> str:
     table = "\n".join(["| | exercise | points | minutes |", "|---:|---|---:|---:|", *rows])
     read = [str(one.number) for one in week.exercises if not one.check]
     by_person = f" What has no such cell, as {read[0]}, a person reads." if read else ""
+    own = [str(one.number) for one in week.exercises if one.numbered]
+    site = f", but for {' and '.join(own)}, whose numbers are your own here" if own else ""
     return (
         f"# Week {week.number}: {week.title}\n\n"
         "Homework. Write each answer into its cell and run the cell below it, which says whether "
         f"it is right and, if not, by which symptom.{by_person} Hand in this notebook, under "
         "whatever name; or, where you have answered on the site, the file that *Save* gives under "
-        "an exercise."
+        f"an exercise{site}."
         "\n\n"
         f"{table}\n\n{week.points} points and about {week.minutes} minutes in all."
     )

@@ -34,7 +34,7 @@ from book.course.homework import Exercise, Week
 from book.course.reading import Box, Sheet
 from book.course.submissions import Place, printable
 from book.course.wire import DeadError
-from book.kit import exercises
+from book.kit import exercises, judgement
 from book.kit.trying import LateError
 
 CELL = 120.0
@@ -84,12 +84,15 @@ class Judge:
         checked = tuple(one for one in week.exercises if one.check)
         self.week, self.package = week._replace(exercises=checked), package
         self.seed, self.box = seed, box
-        self.checks = importlib.import_module(f"book.lessons.{week.stem}.checks")
+        lesson = importlib.import_module(f"book.lessons.{week.stem}.checks")
+        self.checks = {one.name: homework.loaded(one) if one.module else lesson for one in checked}
         self.named = {reading.name_of_check(one): one for one in checked}
         self.came: dict[str, Came] = {}
         self.notes: list[str] = []
         self.odd: dict[str, dict[str, None]] = {one.name: {} for one in checked}
         """Exercise → what a teacher may want to look at."""
+        self.numbers: dict[str, dict[str, None]] = {one.name: {} for one in checked}
+        """Exercise → the digits that were typed as a student's own."""
         self.tries = dict.fromkeys(self.odd, 0)
         self.ended: set[str] = set()
         self.left_out: set[int] = set()
@@ -138,6 +141,9 @@ class Judge:
         """Run all cells in their order, and judge what is checked."""
         for name, content in self.box.beside.items():
             self.shell.wire.ask("write", name, content.hex())
+        for one in self.week.exercises:
+            if one.module:
+                self.shell.wire.ask("load", one.check.partition(".")[0], one.module)
         failed = []
         kept: dict[str, list[Any]] = {one.name: [] for one in self.week.exercises}
         self.errors: dict[str, str] = {}
@@ -204,7 +210,7 @@ class Judge:
         if self.tries[one.name] >= TRIES or (late and one.open and before and before.share == 1):
             return
         if one.case:
-            given = one.case, given[-1] if isinstance(given, tuple) and given else given
+            given = self.with_case(one, given)
         seed = self.seed + self.tries[one.name]
         self.tries[one.name] += 1
         self.asked, calls = one.name, 0
@@ -220,13 +226,26 @@ class Judge:
 
         wire.heard = heard
         try:
-            found = getattr(self.checks, reading.name_of_check(one))(given, seed=seed)
+            found = getattr(self.checks[one.name], reading.name_of_check(one))(given, seed=seed)
         except Exception as error:
             found = exercises.Outcome(0.0, f"it cannot be tried: {type(error).__name__}: {error}")
         self.asked, wire.heard = "", lambda reply: None
         came = came_of(found)
         if not late or before is None or came.rank > before.rank:
             self.keep(one.name, came)
+
+    def with_case(self, one: Exercise, given: Any) -> tuple[object, Any]:
+        """An answer with the course's case and the digits that were typed, whatever else was."""
+        typed, answer = given if isinstance(given, tuple) and len(given) == 2 else (None, given)
+        if not one.numbered:
+            return one.case, answer
+        if type(typed) is int and typed == one.case:
+            self.odd[one.name]["is of the numbers that an earlier sheet gave to all"] = None
+            return typed, answer
+        own = one.case, typed[-1] if isinstance(typed, tuple | list) and typed else None
+        with contextlib.suppress(Exception):
+            self.numbers[one.name][f"{judgement.numbered(own) % 1000:03}"] = None
+        return own, answer
 
     def enters(self, one: Exercise, name: str) -> None:
         """Note what an answer calls of the package that its exercise does not speak of."""
@@ -282,7 +301,8 @@ def made_of(one: Exercise, week: Week, cells: Sequence[str], setups: set[str]) -
     shared = list(named.values()).count(name) > 1
     steps = [
         step for i, cell in enumerate(cells) for step in inspection.steps(cell)
-        if not shared or first <= i <= last or name not in step.gives
+        if not (one.case and step.gives == {"case"})  # two with the same method have other numbers
+        and (not shared or first <= i <= last or name not in step.gives)
     ]  # fmt: skip
     given = [expression for i in own for other, expression in calls[i] if other == check]
     asked = "\n".join(dict.fromkeys([*given, reading.given_to(one)]))
@@ -303,6 +323,11 @@ def held(one: Exercise, made: str) -> str:
 def solved(one: Exercise) -> str:
     """The published solution's statements, as those of an answer."""
     return made_of(one, Week(0, "", "", "", (one,)), [inspection.code(one.solution)], set())
+
+
+def stub_of(one: Exercise) -> str:
+    """The statements of an answer that has not been begun."""
+    return solved(one._replace(solution=one.stub))
 
 
 def package_names(setup: str) -> set[str]:
@@ -350,14 +375,15 @@ def of_sheet(week: Week, package: Path, seed: int, box: Box, sheet: Sheet) -> di
         inspection.code(cell.source) for cell in sheet.cells if cell.is_code or judge.is_run(cell)
     ]
     setups = inspection.statements([one.setup for one in week.exercises])
-    stubs = {one.name: solved(one._replace(solution=one.stub)) for one in week.exercises}
     made = {one.name: made_of(one, week, codes, setups) for one in week.exercises}
     touched = {
         one.name for cell in sheet.cells for one in reading.exercises_of(cell, week)
         if not reading.untouched(cell.source, one)
     }  # fmt: skip
-    begun = [name for name, text in made.items() if text != stubs[name] or name in touched]
-    begun = [name for name in begun if made[name] or name in touched]
+    begun = [
+        one.name for one in week.exercises
+        if one.name in touched or made[one.name] not in ("", stub_of(one))
+    ]  # fmt: skip
     if begun:
         judge.notebook(sheet)
     return {"notes": judge.notes} | {
@@ -384,7 +410,10 @@ def of_answer(one: Exercise, judge: Judge, made: str, begun: bool, sheet: Sheet)
     look = [f"uses {name}" for name in inspection.odd(made)] if came.share > 0 else []
     if came.share > 0 and not begun:
         look.append("is given by no statement of the notebook")
-    if says and says.share > came.share + 0.001:
+    numbers = [*judge.numbers[one.name]]
+    if one.numbered and not numbers and came.share == 0 and made != stub_of(one):
+        unsure = "has no number that it could be judged by"
+    elif says and says.share > came.share + 0.001:
         unsure = f"the notebook says “{says.words}”"
     elif says and says.share < came.share - 0.001:
         differs = f"is right here, in part at least, and the notebook says “{says.words}”"
@@ -397,6 +426,7 @@ def of_answer(one: Exercise, judge: Judge, made: str, begun: bool, sheet: Sheet)
     return came._asdict() | {
         "held": [printable(each)[:SYMPTOM] for each in odd],
         "look": [printable(each)[:SYMPTOM] for each in look],
+        "numbers": numbers,
         "unsure": printable(unsure)[:SYMPTOM],
         "differs": printable(differs)[:SYMPTOM],
         "mark": inspection.print_of(made) if begun else "",

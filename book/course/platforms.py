@@ -4,7 +4,8 @@ A table that a platform gave is filled and otherwise left as it is, in its langu
 separators and in its encoding. Moodle's grading worksheet: its first column ends in the
 participant's number, and the grade stands left of the maximum, a number that is the same in every
 row (mod/assign/gradingtable.php adds the one after the other). Canvas's gradebook: a column `ID`,
-and one `Name (number)` for each assignment, with rows of its own above the students.
+and one `Name (number)` for each assignment, with rows of its own above the students. Where a column
+has students' own numbers, what they typed as theirs is held against it.
 """
 
 import csv
@@ -26,6 +27,8 @@ from book.course.reports import Graded
 from book.site.dependencies import BookError
 
 NUMBER = re.compile(r"\d+(?:[.,]\d+)?")
+OWN = re.compile(r"\bid\b|identi|matr", re.IGNORECASE)
+"""What a column of students' own numbers is called, right of the platform's own and the name."""
 ASSIGNMENT = re.compile(r"(.+) \((\d+)\)")
 
 MORE = "more.csv"
@@ -120,14 +123,21 @@ def of_canvas(
 def fill(path: Path, there: Path, week: Week, graded: Sequence[Graded]) -> list[str]:
     """Write a platform's table with the points in it; says what could not be filled."""
     found = read(path, week)
-    grades = {one.student.number: reports.total(one) for one in graded if one.student.number}
+    students = {one.student.number: one for one in graded if one.student.number}
+    grades = {number: reports.total(one) for number, one in students.items()}
+    own = next((i for i in range(2, found.grade) if OWN.search(found.rows[0][i])), None)
     scale = (found.most or week.points) / week.points
     said, known = [], set()
     for row in found.rows[1:]:
         number = re.search(r"(\d+)\s*$", row[found.who]) if len(row) > found.grade else None
         if number and number[1] in grades:
             known.add(number[1])
-            points = grades[number[1]]
+            points, one = grades[number[1]], students[number[1]]
+            theirs = re.sub(r"\D", "", row[own])[-3:] if own else ""
+            for typed in one.numbers if len(theirs) == 3 else ():
+                if typed != theirs:
+                    who = f"{one.student.name} typed the number {typed}"
+                    said.append(f"{who}, and {path.name} has one that ends in {theirs}")
             if points is not None:
                 worth = f"{points * scale:.2f}"
                 row[found.grade] = worth.replace(".", ",") if found.comma else worth

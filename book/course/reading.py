@@ -344,7 +344,7 @@ def read_saved(file: str, found: object, week: Week) -> tuple[str, Sheet]:
 
 def name_of_check(one: Exercise) -> str:
     """What an exercise's check is called."""
-    return one.check.strip().removeprefix("checks.").partition("(")[0]
+    return one.check.strip().partition("(")[0].rpartition(".")[2]
 
 
 def given_to(one: Exercise) -> str:
@@ -368,7 +368,7 @@ def exercises_of(cell: Cell, week: Week) -> list[Exercise]:
 
 def is_check(cell: Cell, one: Exercise) -> bool:
     """Whether a cell tries an exercise's answer."""
-    return cell.is_code and f"checks.{name_of_check(one)}(" in cell.source
+    return cell.is_code and f"{one.check.strip().partition('(')[0]}(" in cell.source
 
 
 def has_answers(sheet: Sheet, week: Week) -> bool:

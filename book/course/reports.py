@@ -3,7 +3,7 @@
 import csv
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -63,6 +63,8 @@ class Graded(NamedTuple):
     late: Late = Late()
     receipt: dict[str, str] = {}
     """nbgrader's own files beside it, by their names."""
+    numbers: dict[str, tuple[str, ...]] = {}
+    """The digits that were typed as the student's own → the others who typed the same."""
 
     @property
     def odd(self) -> tuple[str, ...]:
@@ -232,16 +234,26 @@ def to_look_at(week: Week, graded: Sequence[Graded]) -> Iterator[str]:
         for exercise, came in one.grades.items():
             if came.look:
                 yield f"{one.student.name}, {titles[exercise]}: {came.look}."
-    for exercise, names in alike(graded):
+        if len(one.numbers) > 1:
+            yield f"{one.student.name}: typed several numbers, {', '.join(one.numbers)}."
+    for exercise, names in alike(graded, [one.alike for one in graded]):
         yield f"{', '.join(names)}: the same answer to {titles[exercise]}."
+    chance = f"{len(graded) * (len(graded) - 1) / 2000:.1f}"
+    for number, names in alike(graded, [one.numbers for one in graded]):
+        yield (
+            f"{', '.join(names)}: typed the same number, {number}. Of {len(graded)} students "
+            f"{chance} pairs end in the same three digits by chance, on average."
+        )
 
 
-def alike(graded: Sequence[Graded]) -> list[tuple[str, tuple[str, ...]]]:
-    """Exercises and the students who gave the same answer to it, but for names and comments."""
+def alike(
+    graded: Sequence[Graded], told: Sequence[Mapping[str, tuple[str, ...]]]
+) -> list[tuple[str, tuple[str, ...]]]:
+    """What several students have in common, as exercises, and who they are."""
     found = {
-        (exercise, tuple(sorted((one.student.name, *others))))
-        for one in graded
-        for exercise, others in one.alike.items()
+        (what, tuple(sorted((one.student.name, *others))))
+        for one, theirs in zip(graded, told, strict=True)
+        for what, others in theirs.items()
         if others
     }
     return sorted(found)

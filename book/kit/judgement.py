@@ -1,9 +1,9 @@
 """Exercises that ask for a judgement: numbers are seen, and one thing may be said of them.
 
-A case is drawn by its number, so that a course has its own and a solution that is published fits no
-other. What is given is a dictionary of what was computed and a verdict. Half of the points are for
-the numbers, each its part, and the verdict is looked at only where all are right: it has to rest on
-them.
+A case is drawn by its number, so that each student of a course has another and a solution that is
+published fits none of them. What is given is a dictionary of what was computed and a verdict. Half
+of the points are for the numbers, each its part, and the verdict is looked at only where all are
+right: it has to rest on them.
 """
 
 import math
@@ -14,6 +14,8 @@ from typing import Any
 from torch import Generator
 
 from book.kit.exercises import Outcome, WrongError, check, need, number
+
+OPEN = "put the last three digits of your student number into the first line, as “042”."
 
 NEAR = 0.005
 """By which share of itself a number may be off, for what a reader may round away."""
@@ -72,21 +74,30 @@ class Judged:
         """The case of a number, the same each time."""
         return self._draw(Generator().manual_seed(number))
 
-    def seen(self, number: int) -> dict[str, Any]:
-        """The numbers that are to be judged."""
-        return dict(self._case(number).seen)
+    def seen(self, case: object) -> dict[str, Any]:
+        """The numbers that are to be judged.
 
-    def show(self, number: int) -> None:
+        Raises:
+            WrongError: a student's own digits are still to be typed.
+        """
+        return dict(self._case(numbered(case)).seen)
+
+    def show(self, case: object) -> None:
         """Print them, a line each; of a table a line each, in order."""
-        for name, value in sorted(self.seen(number).items()):  # a page's dictionaries have no order
+        try:
+            seen = self.seen(case)
+        except WrongError as still:
+            print(f"Not yet: {still}")
+            return
+        for name, value in sorted(seen.items()):  # a page's dictionaries have no order
             if isinstance(value, dict):
                 print(name, *(f"{key}: {value[key]:.2f}" for key in sorted(value)), sep="\n  ")
             else:
                 print(f"{name}: {value}")
 
-    def _judge(self, given: tuple[int, Any], _: Generator) -> str:
+    def _judge(self, given: tuple[object, Any], _: Generator) -> str:
         which, answer = given
-        case = self._case(which)
+        case = self._case(numbered(which))
         wanted = [*sorted(case.numbers), "verdict"]  # a page's dictionaries have no order
         need(answer is not ... and answer is not None, "there is no answer yet.")
         if not isinstance(answer, dict) or {*answer} != {*wanted}:
@@ -107,6 +118,24 @@ class Judged:
                 f"the numbers are right, but not the verdict: {case.verdicts[said]}", 0.5
             )
         return "the numbers are right, and so is the verdict."
+
+
+def numbered(case: Any) -> int:
+    """The number of a case: itself or, in a course, its own and three digits of a student's.
+
+    >>> numbered(0), numbered((7, "042")), numbered((7, 42))
+    (0, 7042, 7042)
+
+    Raises:
+        WrongError: there are no such digits.
+    """
+    if isinstance(case, int):
+        return case
+    need(isinstance(case, tuple | list) and len(case) == 2, OPEN)
+    own, typed = case
+    digits = str(typed).strip()
+    need(0 < len(digits) < 4 and all(digit in "0123456789" for digit in digits), OPEN)
+    return 1000 * own + int(digits)
 
 
 def near(one: float, other: float) -> bool:

@@ -46,7 +46,7 @@ def test_a_card_names_each_lesson_that_is_needed() -> None:
     assert "after no. 1 and 2" in told
     assert "needs no other lesson" in cards.entry(row[2], row[:2], "", "")
     for later in ("owls", "bees"):
-        with pytest.raises(cards.ExtensionError, match=f"needs {later}, which is no lesson before"):
+        with pytest.raises(cards.ExtensionError, match=f"needs {later}, which is no lesson"):
             cards.entry(row[1]._replace(needs=(later,)), row[:1], "", "")
 
 

@@ -53,8 +53,8 @@ class Lessons(SphinxDirective):
         here = self.env.app.builder.get_relative_uri
         to = [here(self.env.docname, page.with_suffix("").as_posix()) for page in pages]
         entries = [
-            entry(card, found[:n], address, emblem(card.stem))
-            for n, (card, address) in enumerate(zip(found, to, strict=True))
+            entry(card, found, address, emblem(card.stem))  # a course may have another order
+            for card, address in zip(found, to, strict=True)
         ]
         text = f'<ol class="lesson-map">{"".join(entries)}</ol>'
         return [nodes.raw(text=text, format="html")]
@@ -90,8 +90,8 @@ def emblem(stem: str) -> str:
     return figures.to_svg(picture.fig, picture.alt)
 
 
-def entry(card: Card, before: list[Card], address: str, picture: str) -> str:
-    """A card as an element of the numbered list, after those before it.
+def entry(card: Card, row: list[Card], address: str, picture: str) -> str:
+    """A card as an element of the numbered list, with what it needs of the row.
 
     >>> cats = Card("cats", "A & B", "Which?", "", ())
     >>> dogs = Card("dogs", "D", "Who?", "9 minutes", ("cats",))
@@ -100,11 +100,11 @@ def entry(card: Card, before: list[Card], address: str, picture: str) -> str:
 <strong>D</strong> <span>Who?</span> <small>9 minutes, after no. 1</small></a></li>'
 
     Raises:
-        ExtensionError: it needs what is no lesson before it.
+        ExtensionError: it needs what is no lesson there.
     """
-    places = {each.stem: str(n) for n, each in enumerate(before, 1)}
+    places = {each.stem: str(n) for n, each in enumerate(row, 1)}
     if missing := [stem for stem in card.needs if stem not in places]:
-        raise ExtensionError(f"{card.stem}.ipynb needs {missing[0]}, which is no lesson before it")
+        raise ExtensionError(f"{card.stem}.ipynb needs {missing[0]}, which is no lesson")
     after = f"after no. {' and '.join(places[stem] for stem in card.needs)}"
     told = ", ".join(filter(None, (card.time, after if card.needs else "needs no other lesson")))
     return (

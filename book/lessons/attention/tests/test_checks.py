@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from attn_notes.tasks import sorting
-from book.course.homework import solved
 from book.lessons.attention import checks, evidence, measure
+from tests.exercises import answer_of
 
 
 def in_place(scores):
@@ -49,14 +49,14 @@ def test_eleven_of_81_disagree_and_each_counts_but_the_one_in_the_text() -> None
 @pytest.mark.parametrize("case", range(20))
 def test_a_point_more_doubles_only_what_is_small(case: int) -> None:
     """A share s becomes e s / (e s + 1 − s), which is 2 s where s = (e − 2) / (2 e − 2)."""
-    right = solved(checks.softmax, case)
+    right = answer_of(checks.softmax, case)
     small = right["masked"] < (math.e - 2) / (2 * math.e - 2)
     assert (right["verdict"] == "it more than doubles") == small
 
 
 @pytest.mark.parametrize("case", range(0, 500, 25))
 def test_numbers_may_be_rounded_to_two_digits(case: int) -> None:
-    right = solved(checks.softmax, case)
+    right = answer_of(checks.softmax, case)
     rounded = {name: round(right[name], 2) for name in ("all three", "masked")}
     assert checks.softmax((case, right | rounded)).passed
     off = right | {"masked": rounded["masked"] + 0.01}
