@@ -97,8 +97,8 @@ def cab_in_the_middle_of_its_work(lesson: Says) -> None:
     end = middle + SHOWN.block.feed_forward(SHOWN.block.ln2(middle))
     given = sorting.decode([int((SHOWN.norm(end) @ SHOWN.token.weight.T)[4].argmax())])
     lesson(
-        "the network can tell by head 2, which gives the word’s two a’s a third of its look. The one "
-        "a of `cab` gets a sixth",
+        "the network can tell by head 2, which gives the word’s two a’s a third of its look. The "
+        "one a of `cab` gets a sixth",
         "given what head 2 brought in `cab`, it writes the b",
         where=given == "b"
         and abs(made.attention[1, 4, :2].sum() - 1 / 3) < 0.02
