@@ -6,7 +6,7 @@ import { arrowAt, box, draws, group, line, path, shareOf, spoken, toneOf, upTo, 
 import { HEADS, PLACES } from "./_attention_model.js";
 
 const ALLOWED = "Three letters, each a, b or c.";
-const OF_THE_LOSS = ["price", "triangle", "race"]; // where nothing is tried out
+const OF_THE_LOSS = new Set(["price", "triangle", "race"]); // where nothing is tried out
 const NARROW = "(max-width: 1199px)"; // there the page has no second column
 
 /** The stations of the map, by the names of their pictures. */
@@ -246,7 +246,7 @@ export function guide({ store, uid }) {
     if (next === at && STATIONS.filter(([name]) => whereIs(name)).length === drawn) return;
     at = next;
     const tried = store.state.turned || store.state.push;
-    if (tried && OF_THE_LOSS.includes(at)) return store.set({ turned: null, push: null });
+    if (tried && OF_THE_LOSS.has(at)) return store.set({ turned: null, push: null });
     chart();
   }
 

@@ -1,6 +1,6 @@
 // What may stand in the space by hand: its limits, the scenes to try, and what there is to say of them.
 
-import { norm, planeOf, times } from "./_triple_product_vectors.js";
+import { norm, planeOf } from "./_triple_product_vectors.js";
 
 export const LIMIT = 5; // of a coordinate
 export const LENGTHS = [0.1, 10]; // of a key, as factors
