@@ -71,7 +71,7 @@ export async function mount(place) {
     measured: ["leak", "slope", "agrees", "loss", "score", "training", "step", "verdict"],
     starts: [train],
     others: [button("Link to this", share)],
-    by: () => ({ end: stop }),
+    by: () => ({ ...engineApart(), end: stop }),
     forget,
     attempt,
   });
