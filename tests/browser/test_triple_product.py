@@ -7,15 +7,13 @@ from typing import Any
 
 import pytest
 import torch
-from playwright.sync_api import Browser, Locator, expect
+from playwright.sync_api import Locator, expect
 from scipy import stats
 from torch import Generator, Tensor
 
 from attn_notes.models.triple_product import AttentionOnly, cos2_to_plane, projected_volume
 from attn_notes.tasks.copying import Copying
 from book.lessons.triple_product import claims, evidence, explorer, recipe
-from book.lessons.triple_product.tests.scripts import PAGES
-from tests.transcripts.played import ADDRESS, page_of
 
 from .asked import UNLIKELY, Asked, asking, close, near
 from .cell_page import OPEN, Change
@@ -272,38 +270,6 @@ def states(widget: Locator) -> Iterator[tuple[str, bool]]:
 
 def use(widget: Locator) -> None:
     widget.get_by_text("another sequence").click()
-
-
-# What is trained comes up to this step at once, and from then on at `late`.
-HELD = """(step) => {
-  const Own = Worker;
-  window.Worker = class extends Own {
-    set onmessage(hears) {
-      super.onmessage = (event) => {
-        if (event.data.step >= step) window.late = () => hears(event);
-        else hears(event);
-      };
-    }
-  };
-}"""
-
-
-@pytest.mark.parametrize("step", [1, 2])
-def test_who_looks_at_another_model_is_not_called_back(step: int, browser: Browser) -> None:
-    """By a step that was asked for before, were it the first."""
-    page = browser.new_page()
-    body = page_of(*PAGES["copier"](), own="")
-    page.route(f"{ADDRESS}**", lambda route: route.fulfill(body=body, content_type="text/html"))
-    page.goto(ADDRESS)
-    page.evaluate(HELD, step)
-    page.get_by_role("button", name="Train", exact=True).click()
-    page.wait_for_function("!!window.late")
-    page.get_by_role("button", name="two-layers").click()
-    page.evaluate("late()")
-    expect(page.locator(".triple-product")).to_have_attribute("data-training", "paused")
-    expect(page.get_by_label("Model")).to_have_value(explorer.NAMES["two layers"])
-    expect(page.get_by_label("Text")).to_have_value(explorer.ELSEWHERE)
-    page.close()
 
 
 SCENES = [
