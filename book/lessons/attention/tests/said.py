@@ -39,8 +39,8 @@ def the_models_of_the_pictures(lesson: Says) -> None:
     as_due = measure.written(PEEKS, OPEN) == sorting.all_sequences()[:, -3:]
     in_order = sum(WORDS[row] == "".join(sorted(WORDS[row])) for row in as_due.all(1).nonzero())
     lesson(
-        f"Of the {as_due.all(1).sum()} words that it still gets right, {COUNT[in_order]} stood in "
-        "order already",
+        f"Of the {as_due.all(1).sum()} words that the model without a mask gets right, "
+        f"{COUNT[in_order]} stood in order already",
     )
     right = as_due.sum(0).tolist()
     lesson(
@@ -56,7 +56,7 @@ def the_models_of_the_pictures(lesson: Says) -> None:
     lesson("it reads its answers in training", where=measure.peeked(PEEKS).max() > 0.5)
     tangled = SHOWN.whole(measure.texts()[WORDS.index("bba")]).attention[0, 3:].amax(-1).min()
     lesson(
-        "Head 1 looks for the next letter",
+        "Head 1 mostly looks for the next letter",
         where=measure.found(SHOWN).sum() > 60,
     )
     lesson("`bba` is a tangle", where=tangled < 0.75)

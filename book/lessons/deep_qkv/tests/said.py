@@ -154,7 +154,8 @@ def the_race(lesson: Says, _: Says) -> None:
     lesson("Nothing shows that it was", untold=[*CHOOSES, *AS_PUBLISHED])
     tell = "A division by three does as well, as far as thirty-two seeds can tell"
     lesson(tell, held=HELPS, untold=CHOOSES)
-    lesson("learnt sooner at our rates", "divided by three did as well", held=HELPS, untold=CHOOSES)
+    lesson("learnt sooner at our rates", held=HELPS)
+    lesson("Nothing told plain weights divided by three from them", untold=CHOOSES)
     lesson("Of gate and division we saw neither come before the other", untold=CHOOSES)
 
 

@@ -191,21 +191,21 @@ def periods(lesson: Says, proof: Says, teaching: Says) -> None:
         (lesson, "At eleven they copy no more than a guess would"),
         (lesson, "A model passed a test for copying by counting twelve letters back"),
         (lesson, "Taught at twelve, it copies at twelve and guesses at eleven"),
-        (lesson, "One layer learnt to count. Two layers"),
+        (lesson, "One layer mostly learnt to count. Two layers"),
         (teaching, "Next to none is right: guessing, more or less."),
     ):
         page(words, failed=[strict], where=guesses(ALONE))
     every = float(MOVED[ALONE].at_home("dot").min()) > 0.995
     lesson("At twelve they copy all", where=every)
     aims = [bool((each.argmax(0) == NEAR).all()) for each in evidence.offsets().values()]
-    lesson("They have learnt to count. At thirteen", where=aims[0])
+    lesson("They have mostly learnt to count. At thirteen", where=aims[0])
     after, random = right(ALONE, 13), followed(ALONE, 13, match=False)[0]
     quarter = abs(after - 0.25) < 0.05 and abs(random - 0.25) < 0.05
     lesson("At thirteen they get about a quarter, and why more there than at", where=quarter)
     proof("With nothing to find, they still look 11 places back", where=all(aims))
     always = evidence.reach("fixed").place == 1
     lesson("whoever counts is always right, and the loss cannot ask for more", where=always)
-    lesson("only seen twelve count as well: at eleven", failed=[deep], where=guesses(DEEP))
+    lesson("only seen twelve do no better: at eleven", failed=[deep], where=guesses(DEEP))
     lesson("It takes two layers, and texts that vary", failed=[deep], where=guesses(DEEP))
     proof("Two layers that have seen one period count as well", failed=[strict, deep])
     every_copy = min(float(MOVED[DEEP].at_home(kind).min()) for kind in KINDS) > 0.995

@@ -64,13 +64,17 @@ def test_answers_of_what_is_to_be_tried() -> None:
 
 
 def test_the_guess_is_told_by_what_is_right_alone() -> None:
+    of = scope()
+    collates = {True: of["collate"], False: lambda x: x}
+    losses = {True: of["loss"], False: lambda z, x: torch.nn.functional.cross_entropy(z.mT, x)}
     for first, second, answer in (
         (True, True, "neither, alone"),
         (False, True, "collate"),
         (True, False, "loss"),
         (False, False, "both"),
     ):
-        assert guess.predicted(first, second)[0].came == guess.WRONG.options[answer]
+        (part,) = guess.predicted(collates[first], losses[second], of["texts"](0))
+        assert part.came == guess.WRONG.options[answer]
 
 
 def test_the_example_reads_and_asks_what_it_may() -> None:
