@@ -55,7 +55,7 @@ export function byHand({ uid, model, save }) {
   const view = sceneView({
     uid,
     label: "q, r and three keys in three dimensions. Arrow keys turn the space.",
-    azimuth: 44,
+    azimuth: -100, // from where no arrow comes at the reader
     onpick: pick,
     onmove: (id, step) => {
       pick(id);
@@ -239,7 +239,7 @@ export function byHand({ uid, model, save }) {
   const reach = () => {
     const { q, r, keys, lengths } = scene();
     const framed = keys.map((key, i) => Math.max(1, Math.min(FRAMED, lengths[i])) * norm(key));
-    return Math.max(1.5, norm(q), norm(r), ...framed) * 1.04;
+    return Math.max(1.5, norm(q), norm(r), ...framed) * 1.2; // so that a box has room
   };
 
   function draw() {
