@@ -86,8 +86,6 @@ def what_looking_again_brings(lesson: Says, evid: Says, teaching: Says) -> None:
            held=[again])
     lesson("each of its eight looks costs as much as the one of the larger", where=abs(
         recipe.operations(recipe.baselines()[DEEP]) / recipe.operations(LIVE) - 1) < 1e-2)
-    lesson(f"Those that were trained for eight solve {percent(first.min(), 0)} to "
-           f"{percent(first.max(), 0)} at their first", where=TRAINED == LIVE.settings.steps == 8)
     lesson(f"At its one look the first solves {alone} of a hundred",
            "One look is four uses of two layers, so it is eight layers deep, and so is the larger "
            "network",
