@@ -7,7 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from book.site.dependencies import full_stems, lesson_page, notebook_paths
+from book.site.dependencies import (
+    all_stems,
+    full_stems,
+    lesson_page,
+    notebook_paths,
+    read_notebook,
+)
 from book.site.extension import cards
 
 ROOT = Path(__file__).parents[2]
@@ -48,6 +54,14 @@ def test_a_card_names_each_lesson_that_is_needed() -> None:
     for later in ("owls", "bees"):
         with pytest.raises(cards.ExtensionError, match=f"needs {later}, which is no lesson"):
             cards.entry(row[1]._replace(needs=(later,)), row[:1], "", "")
+
+
+def test_in_the_book_what_a_lesson_needs_stands_before_it() -> None:
+    """A course may have another order, and is told what that leaves without its ground."""
+    stems = all_stems(ROOT)
+    for i, stem in enumerate(stems):
+        needs = read_notebook(ROOT / lesson_page(stem)).metadata.get("needs", ())
+        assert {*needs} <= {*stems[:i]}, stem
 
 
 def test_the_readme_begins_with_a_picture_and_the_sentences_of_the_landing_page() -> None:
