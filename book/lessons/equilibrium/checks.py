@@ -133,7 +133,7 @@ def nudged(answer: Callable[..., Callable[[Tensor], Tensor]], draw: Generator) -
         need(not _near(found, wrong), symptom)
     need(_near(found, right), "that is not F(z) − β · slope(z) − (J − Jᵀ)(z − rest).")
     need(_near(at(rest, beta), -beta * slope(rest)), "at rest only the nudge should be left.")
-    other = 0.5 + 0.5 * torch.rand((), generator=draw).item()
+    other = 0.5 + 0.4 * torch.rand((), generator=draw).item()
     right = force(z) - other * slope(z) - twist
     need(_near(at(z, other), right), f"right for β = {beta}, but not for {other:.2f}.")
     return "at rest the correction is nothing, and close by it turns J into Jᵀ."
