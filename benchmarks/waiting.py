@@ -42,10 +42,9 @@ Opened = Callable[..., Page]
 
 
 @contextmanager
-def pages() -> Iterator[Opened]:
+def pages(browser: Browser) -> Iterator[Opened]:
     """Opens pages of the site, each by itself."""
-    with sync_playwright() as playwright, serve(SITE, kind=Packed) as address:
-        browser = playwright.chromium.launch(executable_path=find_browser(), args=list(FLAGS))
+    with serve(SITE, kind=Packed) as address:
 
         def opened(path: str, prepare: Callable[[Page], None] | None = None) -> Page:
             page = browser.new_page()
@@ -57,7 +56,6 @@ def pages() -> Iterator[Opened]:
             return page
 
         yield opened
-        browser.close()
 
 
 def longest_task(page: Page, work: Callable[[], object]) -> float:
@@ -207,7 +205,7 @@ def some_steps(widget: Locator, steps: int) -> None:
 def training(open_page: Opened) -> Iterator[Row]:
     """The longest task of each whole lesson whose page trains, while it does."""
     for stem in TRAINING:
-        page = open_page(f"book/lessons/{stem}/{stem}.html")
+        page = open_page(f"book/lessons/{stem}/{stem}.html?bare=training")
         widget = page.locator(".attn-widget").first
         size = widget.get_by_label("Puzzles at once")
         if size.count():
@@ -268,8 +266,7 @@ def answers(open_page: Opened) -> Iterator[Row]:
         }""",
     )
     yield "dialectical: sixty characters written", taken, 1000, "ms"
-    page = open_page("book/lessons/equilibrium/equilibrium.html?bare")
-    page.get_by_role("tab", name="The network").click()
+    page = open_page("book/lessons/equilibrium/equilibrium.html?bare=network")
     page.locator(".attn-board[aria-busy=false]").wait_for()
     taken = asked_of(
         page,
@@ -317,11 +314,15 @@ def main() -> None:
     argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0]).parse_args()
     if not SITE.is_dir():
         sys.exit("There is no built book to look at: `make book` makes it.")
-    with pages() as open_page:
-        for rows in (opening(open_page), training(open_page), answers(open_page), evidence()):
-            for what, taken, bound, unit in rows:
-                over = "" if taken <= bound else "  over"
-                print(f"{what:<64}{taken:>9.1f} {unit:<2}{bound:>9} {unit:<2}{over}", flush=True)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=find_browser(), args=list(FLAGS))
+        with pages(browser) as open_page:
+            for rows in (opening(open_page), training(open_page), answers(open_page), evidence()):
+                for what, taken, bound, unit in rows:
+                    over = "" if taken <= bound else "  over"
+                    print(
+                        f"{what:<64}{taken:>9.1f} {unit:<2}{bound:>9} {unit:<2}{over}", flush=True
+                    )
 
 
 if __name__ == "__main__":

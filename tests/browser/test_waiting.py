@@ -6,7 +6,9 @@ How long it takes is another matter: `make bench` prints that.
 from typing import Any
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from benchmarks import waiting
 
 from .conftest import TRAINING, OpenPage, address
 from .training_page import PATIENCE, told
@@ -214,3 +216,11 @@ def test_a_board_is_thought_about_a_little_at_a_time(open_page: OpenPage) -> Non
         }}"""
     )
     assert sum(slices) == 24 * uses
+
+
+def test_the_bench_finds_what_it_times(browser: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
+    """How long it takes is for `make bench`, which nobody runs for weeks."""
+    monkeypatch.setattr(waiting, "PATIENCE", 120_000)
+    with waiting.pages(browser) as opened:
+        rows = [*waiting.training(opened), *waiting.answers(opened)]
+    assert len(rows) == len(TRAINING) + 4 and all(taken > 0 for _, taken, _, _ in rows)

@@ -16,6 +16,7 @@ from book.site.extension import (
     contents,
     docstrings,
     icons,
+    joined,
     mathjax,
     numbers,
     offline,
@@ -36,6 +37,6 @@ def setup(app: Sphinx) -> ExtensionMetadata:
         (citations, docstrings, numbers, punctuation, repository),
         (widgets, cards, cells, answer_fields, workbench, operations, stills, alt_text),
     )
-    for part in (theme, contents, icons, mathjax, offline, words, *of_text, *of_outputs):
+    for part in (theme, contents, icons, joined, mathjax, offline, words, *of_text, *of_outputs):
         part.setup(app)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,94 @@
+"""What every page of the site asks for, in a file a kind.
+
+A page names a dozen style sheets and as many scripts of Sphinx, the theme and its extensions, and
+each is a request that its reader waits for. Here the sheets of its head become one, its scripts one
+and those that wait for its text one. A file begins with the names of what stands in it, so that a
+later build makes it anew for the pages that it does not render again.
+"""
+
+import hashlib
+import re
+from pathlib import Path
+
+from sphinx.application import Sphinx
+from sphinx.errors import ExtensionError
+
+KINDS = {
+    "css": r'<link\b[^>]*?\bhref="[./]*_static/([\w./-]+\.css)[^"]*"[^>]*>',
+    "js": r'<script src="[./]*_static/((?!widget-host)[\w./-]+\.js)[^"]*"></script>',
+    "later.js": r'<script defer="defer" src="[./]*_static/(\w+\.js)[^"]*"></script>',
+}
+"""The tags that ask for such files, but for the widgets' host, which comes after what it reads."""
+BEGINS = re.compile(r"\A/\* (.*) \*/\n")
+
+
+def setup(app: Sphinx) -> None:
+    """Join once all files are as they are served, before those that are kept are listed."""
+    app.connect("build-finished", _join, priority=800)
+
+
+def joined(static: Path, names: list[str]) -> str:
+    """The text of some files of `static`, in their order, after their names.
+
+    Raises:
+        ExtensionError: a style sheet names a file from a folder that it no longer lies in.
+    """
+    return "\n".join([f"/* {' '.join(names)} */", *(_text(static, name) for name in names)])
+
+
+def _text(static: Path, name: str) -> str:
+    path = static / name
+    text = path.read_text("utf-8").removeprefix('@charset "UTF-8";')
+    if path.suffix == ".js":
+        return f"{text}\n;"
+    if path.parent != static and re.search(r"""url\((?!\s*["']?(?:data:|#))""", text):
+        raise ExtensionError(f"{name} asks for files that lie beside it, and is to be joined")
+    # What is imported in the middle of a sheet is not read.
+    return re.sub(
+        r'@import (?:url\()?"([^"]+)"\)?;',
+        lambda at: _text(static, (path.parent / at[1]).resolve().relative_to(static).as_posix()),
+        text,
+    )
+
+
+def _join(app: Sphinx, exception: Exception | None) -> None:
+    if exception or app.builder.format != "html":
+        return
+    join(Path(app.outdir))
+
+
+def join(site: Path) -> None:
+    """Join what the pages below a folder ask for, and make anew what was joined before."""
+    static = (site / "_static").resolve()
+    before = {path.name: BEGINS.match(path.read_text("utf-8")) for path in static.glob("joined-*")}
+    made = {name: begins[1].split() for name, begins in before.items() if begins}
+    pages = {}
+    for page in site.rglob("*.html"):
+        head, end, body = page.read_text("utf-8").partition("</head>")
+        for kind, tag in KINDS.items():
+            head = _one(head, kind, tag, made)
+        pages[page] = head + end + body
+    for name, names in made.items():
+        if not any(name in text for text in pages.values()):
+            (static / name).unlink(missing_ok=True)  # a page asks for others now
+            continue
+        content = joined(static, names)
+        (static / name).write_text(content, "utf-8")
+        version = hashlib.sha256(content.encode()).hexdigest()[:8]
+        asked = re.compile(re.escape(name) + r"\?v=\w*")
+        pages = {page: asked.sub(f"{name}?v={version}", text) for page, text in pages.items()}
+    for page, text in pages.items():
+        page.write_text(text, "utf-8")
+
+
+def _one(head: str, kind: str, tag: str, made: dict[str, list[str]]) -> str:
+    """A head that asks for one file in the place of the first of a kind, and for no other."""
+    found = list(re.finditer(tag, head))
+    if len(found) < 2:  # it has been joined
+        return head
+    names = [at[1] for at in found]
+    name = f"joined-{hashlib.sha256(' '.join(names).encode()).hexdigest()[:8]}.{kind}"
+    made[name] = names
+    first, rest = found[0], re.sub(rf"\n?\s*{tag}", "", head[found[0].end() :])
+    asked = re.sub(r'_static/[^"]*', f"_static/{name}?v=", first[0])
+    return head[: first.start()] + asked + rest

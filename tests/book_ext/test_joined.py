@@ -1,0 +1,92 @@
+"""A page asks for one file of a kind, and a page of before has what changed since."""
+
+from pathlib import Path
+
+import pytest
+from sphinx.errors import ExtensionError
+
+from book.site.extension.joined import join
+from tests.exercises import written
+
+PAGE = """<head>
+<link href="../_static/styles/theme.css?digest=55" rel="stylesheet" />
+  <link rel="stylesheet" type="text/css" href="../_static/print.css?v=1" />
+<script src="../_static/one.js?v=1"></script>
+<script defer="defer" src="../_static/words.js"></script>
+<script>let two = 2;</script>
+<script src="../_static/two.js"></script>
+<script defer="defer" src="../_static/keeping.js"></script>
+<script src="../_static/widget-host.js?v=1"></script>
+</head><link rel="stylesheet" href="../_static/cell/editor.css">"""
+JOINED = """<head>
+<link href="../_static/{css}" rel="stylesheet" />
+<script src="../_static/{js}"></script>
+<script defer="defer" src="../_static/{later}"></script>
+<script>let two = 2;</script>
+<script src="../_static/widget-host.js?v=1"></script>
+</head><link rel="stylesheet" href="../_static/cell/editor.css">"""
+
+
+def site(folder: Path) -> Path:
+    files = {
+        "styles/theme.css": '@import "../basic.css";\nb { top: 1px }',
+        "basic.css": "a { background: url(file.png) }",
+        "print.css": '@charset "UTF-8";i { top: 2px }',
+        "one.js": "var one = 1",
+        "two.js": "(two)",
+        "words.js": "words()",
+        "keeping.js": "keep()",
+    }
+    return written(
+        folder, {f"_static/{name}": text for name, text in files.items()} | {"book/page.html": PAGE}
+    )
+
+
+def asked(made: Path) -> dict[str, str]:
+    kinds = {"css": "*.css", "js": "*[!r].js", "later": "*.later.js"}
+    return {kind: next((made / "_static").glob(f"joined-{of}")).name for kind, of in kinds.items()}
+
+
+def test_one_file_of_a_kind_in_their_order(tmp_path: Path) -> None:
+    made = site(tmp_path)
+    join(made)
+    names = asked(made)
+    texts = {kind: (made / "_static" / name).read_text("utf-8") for kind, name in names.items()}
+    sheet = "a { background: url(file.png) }\nb { top: 1px }\ni { top: 2px }"
+    assert texts["css"] == f"/* styles/theme.css print.css */\n{sheet}"
+    assert texts["js"] == "/* one.js two.js */\nvar one = 1\n;\n(two)\n;"
+    assert texts["later"] == "/* words.js keeping.js */\nwords()\n;\nkeep()\n;"
+    page = (made / "book/page.html").read_text("utf-8")
+    versions = {kind: page.split(name)[1].split('"')[0] for kind, name in names.items()}
+    assert all(len(version) == len("?v=") + 8 for version in versions.values())
+    assert page == JOINED.format(**{kind: names[kind] + versions[kind] for kind in names})
+    join(made)
+    assert (made / "book/page.html").read_text("utf-8") == page
+
+
+def test_what_changes_later_reaches_a_page_that_is_not_rendered_again(tmp_path: Path) -> None:
+    made = site(tmp_path)
+    join(made)
+    before = (made / "book/page.html").read_text("utf-8")
+    written(made, {"_static/print.css": "i { top: 3px }"})
+    join(made)
+    assert "top: 3px" in (made / "_static" / asked(made)["css"]).read_text("utf-8")
+    after = (made / "book/page.html").read_text("utf-8").splitlines()
+    assert [was for was in before.splitlines() if was not in after] == [before.splitlines()[1]]
+
+
+def test_what_no_page_asks_for_goes(tmp_path: Path) -> None:
+    made = site(tmp_path)
+    join(made)
+    written(made, {"book/page.html": PAGE.replace("print.css", "basic.css")})
+    (made / "_static" / "print.css").unlink()
+    join(made)
+    assert asked(made)["css"] in (made / "book/page.html").read_text("utf-8")
+    assert len([*(made / "_static").glob("joined-*.css")]) == 1
+
+
+def test_a_sheet_that_asks_for_what_lies_beside_it_is_refused(tmp_path: Path) -> None:
+    made = site(tmp_path)
+    written(made, {"_static/styles/theme.css": "b { background: url('beside.png') }"})
+    with pytest.raises(ExtensionError, match=r"styles/theme\.css asks for files"):
+        join(made)
