@@ -12,9 +12,10 @@ PAGE = """<head>
 <link href="../_static/styles/theme.css?digest=55" rel="stylesheet" />
   <link rel="stylesheet" type="text/css" href="../_static/print.css?v=1" />
 <script src="../_static/one.js?v=1"></script>
-<script defer="defer" src="../_static/words.js"></script>
-<script>let two = 2;</script>
 <script src="../_static/two.js"></script>
+<script defer="defer" src="../_static/words.js"></script>
+<script>let three = 3;</script>
+<script src="../_static/three.js"></script>
 <script defer="defer" src="../_static/keeping.js"></script>
 <script src="../_static/widget-host.js?v=1"></script>
 </head><link rel="stylesheet" href="../_static/cell/editor.css">"""
@@ -22,7 +23,8 @@ JOINED = """<head>
 <link href="../_static/{css}" rel="stylesheet" />
 <script src="../_static/{js}"></script>
 <script defer="defer" src="../_static/{later}"></script>
-<script>let two = 2;</script>
+<script>let three = 3;</script>
+<script src="../_static/three.js"></script>
 <script src="../_static/widget-host.js?v=1"></script>
 </head><link rel="stylesheet" href="../_static/cell/editor.css">"""
 

@@ -15,8 +15,8 @@ from sphinx.errors import ExtensionError
 
 KINDS = {
     "css": r'<link\b[^>]*?\bhref="[./]*_static/([\w./-]+\.css)[^"]*"[^>]*>',
-    "js": r'<script src="[./]*_static/((?!widget-host)[\w./-]+\.js)[^"]*"></script>',
     "later.js": r'<script defer="defer" src="[./]*_static/(\w+\.js)[^"]*"></script>',
+    "js": r'<script src="[./]*_static/((?!widget-host)[\w./-]+\.js)[^"]*"></script>',
 }
 """The tags that ask for such files, but for the widgets' host, which comes after what it reads."""
 BEGINS = re.compile(r"\A/\* (.*) \*/\n")
@@ -65,8 +65,9 @@ def join(site: Path) -> None:
     pages = {}
     for page in site.rglob("*.html"):
         head, end, body = page.read_text("utf-8").partition("</head>")
-        for kind, tag in KINDS.items():
-            head = _one(head, kind, tag, made)
+        head = _one(_one(head, "css", made), "later.js", made)
+        # A script that runs at once may read what one between it and the next has set.
+        head = re.sub(rf"(?:{KINDS['js']}\s*)+", lambda run: _one(run[0], "js", made), head)
         pages[page] = head + end + body
     for name, names in made.items():
         if not any(name in text for text in pages.values()):
@@ -81,14 +82,13 @@ def join(site: Path) -> None:
         page.write_text(text, "utf-8")
 
 
-def _one(head: str, kind: str, tag: str, made: dict[str, list[str]]) -> str:
-    """A head that asks for one file in the place of the first of a kind, and for no other."""
-    found = list(re.finditer(tag, head))
-    if len(found) < 2:  # it has been joined
+def _one(head: str, kind: str, made: dict[str, list[str]]) -> str:
+    """A head, or a piece of it, that asks for one file of a kind in the place of the first."""
+    tag = KINDS[kind]
+    names, first = re.findall(tag, head), re.search(tag, head)
+    if first is None or len(names) < 2:  # none, or what has been joined
         return head
-    names = [at[1] for at in found]
     name = f"joined-{hashlib.sha256(' '.join(names).encode()).hexdigest()[:8]}.{kind}"
     made[name] = names
-    first, rest = found[0], re.sub(rf"\n?\s*{tag}", "", head[found[0].end() :])
     asked = re.sub(r'_static/[^"]*', f"_static/{name}?v=", first[0])
-    return head[: first.start()] + asked + rest
+    return head[: first.start()] + asked + re.sub(rf"\n?\s*{tag}", "", head[first.end() :])
