@@ -4,7 +4,7 @@ import { follow } from "./_page.js";
 import { argmax } from "./_model.js";
 import { LETTERS_PER_WORD } from "./_sorter.js";
 import { PLACES } from "./_attention_model.js";
-import { band, box, cell, draws, figure, group, hot, line, ordinal, percent, spoken, strip, sumOf, token, upTo, words } from "./_attention_kit.js";
+import { band, box, cell, draws, figure, group, hatched, hatching, hot, line, ordinal, percent, spoken, strip, sumOf, token, upTo, words } from "./_attention_kit.js";
 
 const HIGHEST = 8.5; // a score of full colour
 const DRAGGED = 22; // pixels to the unit
@@ -75,6 +75,7 @@ export const scores = {
     const { small, side, c, edge, size, sum } = frame(width);
     const [query, key, score] = [whole.query[0], whole.key[0], whole.score[0]];
     const parts = [
+      hatching("whole-scores"),
       band(0, edge + place * size - 1, edge + PLACES * size + 6, size + 2),
       words(0, edge - 10, "queries ↓", "whole-soft"),
       words(edge - 8, side / 2 + 5, "keys →", "whole-soft whole-end"),
@@ -92,7 +93,8 @@ export const scores = {
         const say = [`The ${spoken(text[i])} at place ${i + 1} asks, the ${spoken(text[j])} at place ${j + 1} answers: score `, figure(score[i][j]), "."];
         const drawn = cell(x + 1, y + 1.5, size - 2, size - 3, score[i][j], HIGHEST, i === place && seen(i, j));
         if (!seen(i, j) || i !== place) drawn.classList.add("whole-later"); // what the mask strikes out; what is of no concern yet
-        parts.push(hot(i, j, [x + 1, y + 1, size - 2, size - 2], say, drawn));
+        const struck = !seen(i, j) && hatched("whole-scores", x + 1, y + 1.5, size - 2, size - 3);
+        parts.push(hot(i, j, [x + 1, y + 1, size - 2, size - 2], say, drawn, struck));
       }
     }
     parts.push(draws("g", { class: "whole-sum", transform: `translate(${sum})` }));

@@ -143,7 +143,7 @@ export function race({ store, esm, root, uid, invites }) {
 
   function change(state) {
     for (const each of Object.values(go)) each.setAttribute("aria-disabled", state === "running"); // disabled, it would lose the focus
-    if (running) go[running.mask].textContent = state === "running" ? "Training …" : invites ? "Once more" : starts(running.mask);
+    if (running) go[running.mask].textContent = state === "running" ? "Training …" : invites ? "Once more, from another start" : starts(running.mask);
     mark({ training: state === "failed" ? "idle" : state });
     if (state === "failed") verdict.textContent = UNABLE;
     if (state === "failed") store.set({ tried: true });
@@ -202,7 +202,7 @@ export function race({ store, esm, root, uid, invites }) {
       ];
     });
     const name = words(width - 8, up(floor) + 18, invites ? "the best possible" : width < 480 ? `the floor, ${figure(floor, 3)}` : `the floor, ${figure(floor, 3)}: nobody honest gets below`, "whole-haloed whole-end");
-    const known = invites && words(width - 8, up(floor) - 10, "with that code", "whole-soft whole-haloed whole-end");
+    const known = invites && words(width - 8, up(floor) - 10, "with that line", "whole-soft whole-haloed whole-end");
     const said = [...runs.values()].map(({ mask, curve }) => `${mask ? "with" : "without"} the mask, loss ${figure(curve.at(-1)?.[1] ?? 0, 4)}`);
     const label = `The loss in training, and the floor at ${figure(floor, 3)}${said.length ? `: ${said.join("; ")}` : ""}`;
     const svg = draws("svg", { width, height: top + high + 26, viewBox: `0 0 ${width} ${top + high + 26}`, role: "img", "aria-label": label }, hatching("whole-below"), parts, name, known, ends);
@@ -213,7 +213,7 @@ export function race({ store, esm, root, uid, invites }) {
     const now = store.now();
     if (!now?.lesson) return;
     go.true.hidden = Boolean(invites) || !runs.size;
-    if (!verdict.textContent) verdict.textContent = invites ? "It takes some seconds." : `A model of 318 weights, ${now.lesson.steps.toLocaleString("en")} steps: some seconds.`;
+    if (!verdict.textContent) verdict.textContent = invites ? "It takes a few seconds." : `A model of 318 weights, ${now.lesson.steps.toLocaleString("en")} steps: some seconds.`;
     models.hidden = !runs.size;
     choice.set(now.models.map(({ name }) => [name, name]), now.model.name);
     draw();

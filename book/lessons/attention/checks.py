@@ -27,11 +27,11 @@ def softmax(draw: Generator) -> Case:
     return Case(
         {"scores of a, b and c": list(scores)},
         {"all three": all_three, "masked": masked},
-        "it more than doubles" if doubles else "it does not double",
+        "it doubles, short of e times" if doubles else "it does not double",
         {
-            "it more than doubles": "the other share cannot give as much as that.",
+            "it doubles, short of e times": "the other share cannot give as much as that.",
             "it does not double": "it begins so small that there is more to gain.",
-            "it grows 2.7 times": "so does a part of what it is divided by. It grows 2.7 times "
+            "it grows e times": "so does a part of what it is divided by. It grows 2.7 times "
             "against the other, and together they stay one.",
         },
         {

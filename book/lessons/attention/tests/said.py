@@ -29,7 +29,7 @@ def the_models_of_the_pictures(lesson: Says) -> None:
     first, second, third = measure.pushes(SHOWN)
     lesson(
         f"lies in {sum(p.numel() for p in SHOWN.parameters())} numbers, its weights",
-        f"writes the letter pressed in {second[0]} of the {second[1]} cases where another was due",
+        f"In {second[1]} cases this asks for another letter than was due, and in {second[0]}",
         f"gets its letter in {first[0]} and in {third[0]} of {first[1]} trials",
         where=measure.right(SHOWN, MASK) == 27 and first[1] == third[1],
     )
@@ -61,7 +61,7 @@ def the_models_of_the_pictures(lesson: Says) -> None:
     )
     lesson("`bba` is a tangle", where=tangled < 0.75)
     two, three = math.log(2), math.log(3)
-    lesson(f"If it gave half, it costs {two:.3f}, and a third, {three:.3f}")
+    lesson(f"a chance of a half, it costs {two:.3f}, and of a third, {three:.3f}")
     lesson(
         f"A third for each letter costs {math.log(3):.3f}, and nothing costs less on average",
         f"2 × {math.log(3):.3f} / 6 = {sorting.FLOOR:.3f}",
@@ -73,7 +73,7 @@ def cab_in_the_middle_of_its_work(lesson: Says) -> None:
     cab, aab = (measure.texts()[WORDS.index(word)] for word in ("cab", "aab"))
     scores = SHOWN.whole(cab).score[0, 4].tolist()
     lesson(
-        "In `cab` the b’s score lies 7 points above the c’s",
+        "In `cab` the score of `b` lies 7 points above that of `c`",
         where=abs(scores[2] - scores[0] - 7) < 0.1,
     )
     lesson("about a thousand times", where=abs(math.exp(scores[2] - scores[0]) - 1000) < 100)
@@ -84,12 +84,12 @@ def cab_in_the_middle_of_its_work(lesson: Says) -> None:
     )
     would = [sorting.decode([int(each(cab)[4].argmax())]) for each in (alone, first)]
     lesson(
-        "from the a’s row alone, one more a. With what head 1 adds, the b",
+        "from the row of `a` alone, one more `a`. With what head 1 adds, the `b`",
         where=would == ["a", "b"],
     )
     made, here = SHOWN.whole(aab), SHOWN.whole(cab)
     lesson(
-        "head 1 reads the b as well, but an a must follow",
+        "head 1 reads the `b` as well, but an `a` must follow",
         where=made.attention[0, 4, 2] > 0.99 and torch.equal(made.row[4], here.row[4]),
     )
     out = SHOWN.block.attention.o.weight
@@ -117,7 +117,7 @@ def a_query_turned_to_another_letter_writes_it(lesson: Says) -> None:
     made = SHOWN.whole(cab, turned=turned)
     here = sorting.decode(cab[made.attention[0, 4].argmax()][None].tolist()) == "a"
     lesson(
-        "drag the query’s third number to 4. Now it looks at the a, and writes an a",
+        "drag the query’s third number to 4. Now it looks at the `a`, and writes an `a`",
         where=here and sorting.decode([int(made.logits[4].argmax())]) == "a",
     )
 
@@ -158,7 +158,7 @@ def the_second_exercise(lesson: Says, teaching: Says) -> None:
         f"Of all 81, three for each of the 27 words, there are {81 - measure.found(SHOWN).sum()}"
     )
     for page, word, b, words in (
-        (lesson, "baa", 0, "of `baa` is written, {:.3f} of head 1 lies on the b"),
+        (lesson, "baa", 0, "of `baa` is written, {:.3f} of head 1 lies on the `b`"),
         (lesson, "aab", 2, "Head 1 reads the b, and still an a is written"),
         (teaching, "aab", 2, "head 1 reads the b, with a share of {:.3f}, and a is written"),
     ):

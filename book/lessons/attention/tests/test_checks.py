@@ -51,7 +51,7 @@ def test_a_point_more_doubles_only_what_is_small(case: int) -> None:
     """A share s becomes e s / (e s + 1 − s), which is 2 s where s = (e − 2) / (2 e − 2)."""
     right = answer_of(checks.softmax, case)
     small = right["masked"] < (math.e - 2) / (2 * math.e - 2)
-    assert (right["verdict"] == "it more than doubles") == small
+    assert (right["verdict"] == "it doubles, short of e times") == small
 
 
 @pytest.mark.parametrize("case", range(0, 500, 25))
