@@ -133,7 +133,7 @@ function orderField({ question: { name, label, items }, give }) {
 
 const FIELDS = { number: numberField, choice: choiceField, order: orderField };
 
-const FIRST = { figure: "figure.attn-figure", widget: ".live-widget", score: ".scored" };
+const FIRST = { figure: "figure.attn-figure", widget: ".live-widget" };
 
 /** What stands from a figure on, or behind a widget, to the score of these fields would give the answer away, or all the
  * rest of their section: veiled until something is guessed, or at a press. Returns what lifts the veil. */
@@ -148,10 +148,18 @@ function veil(el, veils) {
   const kept = at < 0 ? [] : below.slice(first, end);
   const lift = button("Guess first, or press to see it", () => {
     for (const each of kept) each.inert = false;
+    tall.disconnect();
     key.remove();
   });
-  const key = html("div", { class: "attn-guesses attn-veil" }, lift);
-  for (const each of kept) each.inert = true;
+  const along = html("div", {}, lift); // as far as the veil, for the button to stay in sight
+  const key = html("div", { class: "attn-guesses attn-veil" }, along);
+  const tall = new ResizeObserver(() => {
+    along.style.height = `${kept.at(-1).getBoundingClientRect().bottom - key.getBoundingClientRect().top}px`;
+  });
+  for (const each of kept) {
+    each.inert = true;
+    tall.observe(each);
+  }
   kept[0]?.before(key);
   return () => lift.click();
 }
