@@ -516,10 +516,11 @@ def band(ax: Axes, x: Tensor, curves: Tensor, colour: str, label: str | None = N
     ax.plot(x, middle, color=colour, label=label)
 
 
-def _short(value: float, digits: int) -> str:
-    """So many decimals without a leading zero: −.18, .05, 1.00."""
-    text = f"{round(value, digits) + 0.0:.{digits}f}".replace("-", "−")
-    return text.replace("0.", ".", 1) if text.lstrip("−").startswith("0") else text
+def _short(value: float) -> str:
+    """At most four signs: −.18, .05, −1.6, 1.0."""
+    small = abs(value) < 0.995
+    text = f"{value:.{1 + small}f}".replace("-0.00", "0.00").replace("-", "−")
+    return text.replace("0.", ".", 1) if small else text
 
 
 def heat_map(
@@ -532,12 +533,11 @@ def heat_map(
     numbers: bool = False,
     frames: Iterable[tuple[int, int]] = (),
     size: float = 8,
-    digits: int = 2,
 ) -> None:
     """Draw a matrix as coloured cells: signed around zero, else from 0 to 1.
 
     `x` and `y` label columns and rows, `numbers` writes each value into its cell, with letters of
-    `size` points and so many decimals, `frames` lists cells (row, column) to put a frame around.
+    `size` points, `frames` lists cells (row, column) to put a frame around.
     """
     values = values.detach()
     rows, columns = values.shape
@@ -566,7 +566,7 @@ def heat_map(
             for j in range(columns):
                 cell = to_hex(mesh.to_rgba(values[i, j].item()))
                 ax.text(
-                    j + 0.5, i + 0.5, _short(values[i, j].item(), digits), ha="center", va="center",
+                    j + 0.5, i + 0.5, _short(values[i, j].item()), ha="center", va="center",
                     color=ON_CELL[readable(cell), readable(_COUNTERPART[cell])], fontsize=size,
                 )  # fmt: skip
 
