@@ -148,18 +148,10 @@ function veil(el, veils) {
   const kept = at < 0 ? [] : below.slice(first, end);
   const lift = button("Guess first, or press to see it", () => {
     for (const each of kept) each.inert = false;
-    tall.disconnect();
     key.remove();
   });
-  const along = html("div", {}, lift); // as far as the veil, for the button to stay in sight
-  const key = html("div", { class: "attn-guesses attn-veil" }, along);
-  const tall = new ResizeObserver(() => {
-    along.style.height = `${kept.at(-1).getBoundingClientRect().bottom - key.getBoundingClientRect().top}px`;
-  });
-  for (const each of kept) {
-    each.inert = true;
-    tall.observe(each);
-  }
+  const key = html("div", { class: "attn-guesses attn-veil" }, lift);
+  for (const each of kept) each.inert = true;
   kept[0]?.before(key);
   return () => lift.click();
 }
