@@ -517,9 +517,10 @@ def band(ax: Axes, x: Tensor, curves: Tensor, colour: str, label: str | None = N
 
 
 def _short(value: float) -> str:
-    """Two decimals without a leading zero: −.18, .05, 1.00."""
-    text = f"{value:.2f}".replace("-0.00", "0.00").replace("-", "−")
-    return text.replace("0.", ".", 1) if abs(value) < 0.995 else text
+    """At most four signs: −.18, .05, −1.6, 1.0."""
+    small = abs(value) < 0.995
+    text = f"{value:.{1 + small}f}".replace("-0.00", "0.00").replace("-", "−")
+    return text.replace("0.", ".", 1) if small else text
 
 
 def heat_map(

@@ -170,9 +170,11 @@ export function trainPanel({ uid, root, esm, title, settings, plan, judge, follo
     prepare();
     training.run();
   });
-  const see = button("See it below", () => {
+  const see = button("See it in the figure", () => {
     window.history.pushState(window.history.state, ""); // so that Back returns to the panel
-    shownIn(lesson, current.run.kind).scrollIntoView({ block: "center" });
+    const figure = shownIn(lesson, current.run.kind);
+    const guess = figure.closest("[inert]")?.parentElement.querySelector(".attn-guesses"); // before what it veils
+    (guess ?? figure).scrollIntoView({ block: "center" });
   });
   see.classList.add("attn-elsewhere");
   const kept = keeper({

@@ -133,7 +133,7 @@ function orderField({ question: { name, label, items }, give }) {
 
 const FIELDS = { number: numberField, choice: choiceField, order: orderField };
 
-const FIRST = { figure: "figure.attn-figure", widget: ".live-widget", score: ".scored" };
+const FIRST = { figure: "figure.attn-figure", widget: ".live-widget" };
 
 /** What stands from a figure on, or behind a widget, to the score of these fields would give the answer away, or all the
  * rest of their section: veiled until something is guessed, or at a press. Returns what lifts the veil. */

@@ -33,9 +33,9 @@ class Guess(anywidget.AnyWidget):
 
     lesson = traitlets.Unicode().tag(sync=True)
     questions: traitlets.List[dict[str, Any]] = traitlets.List().tag(sync=True)
-    # what gives the answer away: from a figure on, or behind a widget, to the score, or that alone;
-    # or the rest of the section, where the score stands in a later one
-    veils = traitlets.Enum(("figure", "widget", "score", "rest"), "figure").tag(sync=True)
+    # what gives the answer away: from a figure on, or behind a widget, to the score; or the rest of
+    # the section
+    veils = traitlets.Enum(("figure", "widget", "rest"), "figure").tag(sync=True)
     # part -> number
     guesses = traitlets.Dict().tag(sync=True)
 

@@ -147,7 +147,7 @@ def states(widget: Locator) -> Iterator[tuple[str, bool]]:
 def ran(widget: Locator) -> Iterator[tuple[str, bool]]:
     """One of each, all of them on their way and at the end, and one that is picked."""
     use(widget)
-    widget.get_by_role("button", name="One of each").click()
+    widget.get_by_role("button", name="Next seed").click()
     yield "one of each", True
     widget.get_by_role("button", name="All 16").click()
     widget.get_by_label("Step", exact=True).fill("100")

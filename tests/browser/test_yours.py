@@ -203,7 +203,7 @@ def test_see_it_below_is_there_where_there_is_something_to_see(
     page = visit.page
     page.evaluate(READ_PAGE)
     widget = page.locator(TRAINS).first
-    see = widget.get_by_role("button", name="See it below")
+    see = widget.get_by_role("button", name="See it in the figure")
     assert not (see.count() and see.is_enabled())
     drawn = [axis for figure in figures(page).all() for axis in axes(figure)]
     runs = [{"kind": kind, "seed": 1} for axis in drawn for kind in axis["runs"]]

@@ -83,17 +83,14 @@ export function renderRace({ model, el }) {
   }
 
   /** One of each: another seed with each press, the first as it stands there. */
-  const one = button("One of each", () => {
-    const seen = raced.has(seed()) || (!inAll() && step() > 0);
-    start({ racing: ONE, seed: (seed() + seen) % race.seeds });
-  });
+  const seen = () => raced.has(seed()) || (!inAll() && step() > 0);
+  const one = button("One of each", () => start({ racing: ONE, seed: (seed() + seen()) % race.seeds }));
   const all = button("All", () => start({ racing: ALL }));
   const pause = button("Pause", () => {
     if (motion.going()) return stand({ at: now });
     motion.play(Math.round(PACE.place(step())), PACE.place(race.last));
     return draw();
   });
-  one.classList.add("abc-start");
   const scrub = slider({
     uid,
     name: "at",
@@ -259,7 +256,10 @@ export function renderRace({ model, el }) {
     }
     const stop = dots.find(({ node }) => node.getAttribute("aria-checked") === "true") ?? dots[0];
     for (const dot of dots) dot.node.setAttribute("tabindex", dot === stop ? 0 : -1);
+    one.textContent = !inAll() && seen() ? "Next seed" : "One of each";
     all.textContent = `All ${race.seeds}`;
+    one.classList.toggle("abc-start", !inAll());
+    all.classList.toggle("abc-start", inAll());
     pause.textContent = rests ? "Go on" : "Pause";
     pause.disabled = rests && (at === 0 || at === race.last);
     goOn(inAll() ? all : one);

@@ -338,9 +338,8 @@ async function render({ model, el }) {
     fillSelects();
     build();
     if (first) return;
-    note.textContent =
-      `${VARIANTS[variant].label}, seed ${shown.seed}: ${answer.score()}, ` +
-      `${plural(zeroed().size || "no", "weight")} zeroed`;
+    const off = zeroed().size ? `, ${plural(zeroed().size, "weight")} zeroed` : "";
+    note.textContent = `${VARIANTS[variant].label}, seed ${shown.seed}: ${answer.score()}${off}`;
   }
 
   /** Show a model in training: its weights change under the reader's eyes. */

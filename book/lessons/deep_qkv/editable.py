@@ -51,7 +51,7 @@ def cells() -> list[Cell]:
             given={**weights, "tokens": tokens, "targets": targets},
             outputs={"logits": model(tokens)},
             ahead=("tokens", len(sorting.VOCABULARY)),
-            chooses=("sign", len(sorting.VOCABULARY)),
+            chooses=("token", len(sorting.VOCABULARY)),
             training=training,
         ),
     ]

@@ -92,7 +92,7 @@ def weight_parts(before: ProjectionWeight, after: ProjectionWeight) -> Picture:
             parts = (weight.gate()[0], weight.base[0], weight()[0])
             for ax, name, sign, matrix in zip(row, names, ("", "×", "="), parts, strict=True):
                 signed = name != names[0]
-                figures.heat_map(ax, matrix, signed=signed, numbers=True, size=LETTERS)
+                figures.heat_map(ax, matrix, signed=signed, numbers=True, size=14.0)
                 ax.set(aspect="auto")
                 if when == whens[0]:
                     ax.set_title(name, fontsize=LETTERS + 0.5, loc="center")

@@ -12,8 +12,8 @@ from book.kit.figures import FLOOR, GREY, INK, OURS, PUBLISHED, Picture
 from book.kit.words import number
 
 TEXT = 6.3
-"""Inches, as wide as the text; letters of 11.5 points are then read on a phone as well."""
-LETTERS, LARGE = 11.5, 15
+"""Inches, as wide as the text; such letters are then read on a phone as well."""
+LETTERS, LARGE, SMALL = 14, 17, 11.5
 SHOWN = 9
 """Letters of a text that are drawn."""
 
@@ -84,7 +84,7 @@ def opens(given: str, written: str) -> Picture:
         for x in range(places[-1] + 1):
             out = x not in places
             ax.text(x, 0, chr(first + x), ha="center", va="center",
-                    fontsize=LETTERS if out else LARGE,
+                    fontsize=SMALL if out else LARGE,
                     color=GREY if out else INK if x < len(given) else PUBLISHED)  # fmt: skip
         for start, end in pairwise(places[len(given) - 1 :]):
             _arc(ax, start, end, 1.8, PUBLISHED)
@@ -109,7 +109,7 @@ def shifts(text: str, at: str) -> Picture:
     with house.figure(TEXT, 2.5) as (fig, ax):
         ax.axvspan(place - 0.42, place + 0.42, color=GREY, alpha=0.2, linewidth=0)
         for y, (name, colour) in enumerate(rows.items()):
-            ax.text(-3.8, -y, name, va="center", fontsize=LETTERS, color=colour)
+            ax.text(-4.9, -y, name, va="center", fontsize=LETTERS, color=colour)
             for x, letter in enumerate(text[y:]):
                 here = x == place
                 ax.text(x, -y, letter, ha="center", va="center", fontsize=LARGE,
@@ -118,7 +118,7 @@ def shifts(text: str, at: str) -> Picture:
                 if y:
                     ax.plot([x + 0.78, x + 0.22], [0.72 - y, 0.28 - y], color=colour,
                             linewidth=2.2 if here else 1, alpha=1 if here else 0.5)  # fmt: skip
-        ax.set(xlim=(-3.9, len(text) - 0.4), ylim=(-2.4, 0.4), xticks=[], yticks=[])
+        ax.set(xlim=(-5, len(text) - 0.4), ylim=(-2.4, 0.4), xticks=[], yticks=[])
         ax.spines[:].set_visible(False)
     once, twice = text[place + 1], text[place + 2]
     return Picture(
@@ -156,12 +156,13 @@ def curves(seen: Mapping[str, Sequence[float]]) -> Picture:
     ends = [number(each[-1]) for each in (first, second)]
     alike = max(first[-1], second[-1]) < 0.05
     with house.figure(TEXT, 2.7) as (fig, ax):
-        ax.plot(first, color=PUBLISHED, linewidth=3.4, alpha=0.75)
-        ax.plot(second, color=OURS, linewidth=1.6, linestyle="--")
+        thick, thin = {"linewidth": 7, "alpha": 0.4}, {"linewidth": 1.6, "alpha": 1}
+        ax.plot(first, color=PUBLISHED, **thick)
+        ax.plot(second, color=OURS, **thin)
         ax.axhline(0, color=FLOOR, linewidth=1)
-        for at, name, colour, line in ((0.56, one, PUBLISHED, "-"), (0.4, other, OURS, "--")):
-            ax.plot([0.2, 0.27], [at, at], line, color=colour, transform=ax.transAxes)
-            ax.text(0.3, at, name, transform=ax.transAxes, va="center", color=colour,
+        for at, name, colour, line in ((0.6, one, PUBLISHED, thick), (0.4, other, OURS, thin)):
+            ax.plot([0.16, 0.23], [at, at], color=colour, transform=ax.transAxes, **line)
+            ax.text(0.26, at, name, transform=ax.transAxes, va="center", color=colour,
                     fontsize=LETTERS)  # fmt: skip
         ax.set(xlim=(0, len(first) - 1), ylim=(-0.1, 3.6))
         ax.set_xlabel("step of training", fontsize=LETTERS)

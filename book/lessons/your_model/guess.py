@@ -10,7 +10,7 @@ from book.kit.predictions import Choice, Part
 WRONG = Choice(
     "wrong",
     "Wrong is",
-    {"collate": 1.0, "loss": 0.999, "both": 0.998, "neither, alone": 0.0},
+    {"collate": 1.0, "loss": 0.999, "both": 0.998, "neither": 0.0},
 )
 """What is asked before it is told. All that is wrong lies as good as equally far off."""
 
@@ -20,6 +20,6 @@ def predicted(
 ) -> list[Part]:
     """Which it is, by whether each of the two is right when alone."""
     collates = bool(collate(texts)[:, :-1].eq(texts[:, 1:]).all())
-    came = {(True, True): "neither, alone", (False, True): "collate", (True, False): "loss"}
+    came = {(True, True): "neither", (False, True): "collate", (True, False): "loss"}
     told = came.get((collates, doubt.targets(loss, texts[:2], 26).ok), "both")
     return [WRONG.came(WRONG.options[told])]
