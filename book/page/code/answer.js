@@ -70,7 +70,7 @@ export function mount(place, _, places) {
     const earned = (names) => names.reduce((sum, each) => sum + (shares[each] ?? 0) * points[each], 0);
     const all = Object.keys(points);
     const of = all.reduce((sum, each) => sum + points[each], 0);
-    score.textContent = `Reached: ${many(earned([name]))} of ${points[name]} here, ${many(earned(all))} of the ${of} of this lesson that the site can check.`;
+    score.textContent = `Reached: ${many(earned([name]))} of ${points[name]} here, ${many(earned(all))} of the ${of} that all pages of this lesson can check.`;
   }
 
   document.addEventListener(CHANGED, show);
