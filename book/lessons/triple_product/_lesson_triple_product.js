@@ -10,7 +10,7 @@ const percent = (share) => `${Math.round(100 * share)} %`;
 export default {
   top: 3,
   first: 1,
-  criterion: { done: "copy", words: "below, copies right" },
+  criterion: { done: "copy", words: "strip: copied right" },
   guesses: { question: "Your guess: from which part of training on does it copy?", options: PARTS },
   found: partOf,
   challenge: { seeds: SEEDS, text: `choose so that all ${SEEDS} seeds copy.`, passed: ({ arrived }) => arrived !== null },

@@ -270,7 +270,7 @@ export function byHand({ uid, model, save }) {
         })),
         ...keys.map((at, i) => ({
           id: String(i),
-          text: `k${subscript(i)}`,
+          text: `k${subscript(i)}${i ? "" : " friend"}`,
           at,
           foot: plane && project(at),
           was: now.lengths[i] === 1 ? null : now.keys[i],

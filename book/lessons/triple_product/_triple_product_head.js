@@ -370,7 +370,7 @@ export function inAHead({ uid, model, save, leave }) {
     const distribution = softmax(seen.logits[i]);
     const guess = argmax(distribution);
     answer.replaceChildren(
-      `After ${name(i)} the model expects `,
+      `After the ${LETTERS[text[i]]} in place ${i + 1} the model expects `,
       html("strong", {}, LETTERS[guess]),
       ` with probability ${distribution[guess].toFixed(2)}.`,
     );

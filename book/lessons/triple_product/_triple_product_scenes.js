@@ -43,8 +43,8 @@ export const PRESETS = [
   {
     name: "a loud friend",
     note:
-      "k₁, which ought to win, is three times as long as before (the ring). So it stands three times as " +
-      "high, and the volume score drops it. The angle does not.",
+      "k₁, the friend, is three times as long as before (the ring), and stands three times as high. Compare the " +
+      "three scores.",
     scene: longer(0, 3),
     selected: 0,
   },

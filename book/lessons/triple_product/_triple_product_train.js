@@ -96,9 +96,9 @@ export function copierTraining({ uid, root, model, follow }) {
       name: `copier ${config.score} ${config.layers} ${counts(periods)}`,
       floor,
       top: TOP_LOSS,
-      criterion: `below, copies right, up to ${percent(copied)}`,
+      criterion: `strip: copied right, full at ${percent(copied)}`,
       lasts: choice.layers === 1 ? "less than half a minute" : "a minute or two",
-      words: `the floor, ${floor.toFixed(4)}: no predictor is lower`,
+      words: `the floor, ${floor.toFixed(4)}`,
     };
   }
 

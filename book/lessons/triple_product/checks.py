@@ -327,6 +327,15 @@ def counts(draw: Generator) -> Case:
     for period in range(4, 13):
         off = 0.02 + 0.08 * ((seed + 1) * period * FAR % 97) / 97
         copied[period] = round(1 - off if reads or back % period == 0 else off, 2)
+
+    def unexplained(distance: int) -> str:
+        """The first period at which counting to a distance does something else."""
+        period = next(p for p in sorted(copied) if (distance % p == 0) != (copied[p] > 0.5))
+        here, there = (
+            ("copies", "does not") if distance % period == 0 else ("does not copy", "does")
+        )
+        return f"whoever counts to {distance} {here} at {period}, and this model {there}."
+
     return Case(
         {"copied": copied},
         {"distance": 0.0 if reads else float(back)},
@@ -338,10 +347,13 @@ def counts(draw: Generator) -> Case:
         },
         {
             "distance": (
-                (back - 1.0, "the letter that it copies stands one period back, or several."),
-                (0.0, "one distance serves just the periods at which it copies. Which?"),
+                (
+                    (back - 1.0, "the letter that it copies stands one period back, or several."),
+                    (0.0, "one distance serves just the periods at which it copies. Which?"),
+                )
+                if not reads
+                else ()
             )
-            if not reads
-            else ()
+            + tuple((float(d), unexplained(d)) for d in range(1, 13) if reads or d != back)
         },
     )

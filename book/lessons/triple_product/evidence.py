@@ -22,7 +22,7 @@ from attn_notes.tasks import prediction
 from attn_notes.tasks.copying import Copying
 from attn_notes.training import comparison
 from book.kit import results
-from book.kit.predictions import Choice, Number, Part
+from book.kit.predictions import Number, Part
 from book.lessons.triple_product import learnt, recipe
 from book.lessons.triple_product.learnt import Circuits, Loudness, Runs, Transfer
 from book.lessons.triple_product.rules import Reach
@@ -412,19 +412,14 @@ def predicted(moved: Transfer, kind: str = "dot") -> list[Part]:
     return [ELEVEN.came(100 * moved.at(kind, recipe.HALF - 1).mean().item())]
 
 
-LOUD = Choice(
-    "one letter made louder",
-    "One letter is three times as loud, and still copied are",
-    {
-        "all twelve": 2.0,
-        "the eleven others": 3.0,
-        "only the loud one": 0.0,
-        "none": 1.0,
-    },
+LOUD = Number(
+    "copied right of the loud letter",
+    0,
+    100,
+    "Of 100 copies of the loud letter, how many are right?",
 )
 
 
 def heard(loud: Loudness, kind: str = "volume", factor: float = 3.0) -> list[Part]:
-    """What became of what the second page asks: what is copied beside one louder letter."""
-    others, own = (loud.at(what, kind, factor) > COPIED for what in ("others", "own"))
-    return [LOUD.came(1.0 + 2.0 * others - own)]
+    """What became of what the second page asks: how often one louder letter is itself copied."""
+    return [LOUD.came(100 * loud.at("own", kind, factor))]

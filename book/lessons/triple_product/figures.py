@@ -365,8 +365,9 @@ def matched(found: Tensor) -> Picture:
     return Picture(
         fig,
         "It follows a match that is about as far back as in its texts",
-        "How often two layers predict the letter so far back, among random letters: the middle "
-        f"one of {SPELLED[found.shape[-1]]} models, and their middle half.",
+        "How often two layers name the letter so far back, among random letters: in colour after a "
+        "match there, in grey where the present letter is new; the middle one of "
+        f"{SPELLED[found.shape[-1]]} models, and their middle half.",
         f"Share of predictions that are the letter so far back: {_followed(found)}.",
     )
 
@@ -425,6 +426,7 @@ def circuit(found: explorer.Circuit) -> Picture:
     """The two looks that match, with the shares of a trained model."""
     text, source = found.text, found.source
     last = len(text) - 1
+    notes, finds = (f"{100 * share:.0f} %" for share in (found.notes, found.finds))
     with figure(TEXT, 3.2) as (fig, ax):
         _letters(ax, text, 0.0, 12.5)
         for x in range(1, len(text)):
@@ -444,11 +446,11 @@ def circuit(found: explorer.Circuit) -> Picture:
         bent = {"connectionstyle": "arc3,rad=0.3", "color": MATCH}
         _arrow(ax, (source, -0.45), (len(text), -0.45), **bent)
         ax.text(
-            -0.7, 2.05, f"first look: note the\nletter before ({found.notes:.2f})", color=MAUVE,
+            -0.7, 2.05, f"first look: note the\nletter before ({notes})", color=MAUVE,
             fontsize=LETTERS,
         )  # fmt: skip
         ax.text(
-            11.2, 3.6, f"second look: find the note k ({found.finds:.2f})", color=MATCH,
+            11.2, 3.6, f"second look: find the note k ({finds})", color=MATCH,
             fontsize=LETTERS, ha="center",
         )  # fmt: skip
         ax.text(12.5, -2.35, "and fetch the d", color=MATCH, fontsize=LETTERS, ha="center")
@@ -458,11 +460,12 @@ def circuit(found: explorer.Circuit) -> Picture:
     return Picture(
         fig,
         "The first look notes, the second finds and fetches",
-        "In brackets: how much of the look goes there, in a trained model with two layers.",
+        "The text that begins again after eleven, without a j; in brackets, how much of the look "
+        "goes there, in a trained model with two layers.",
         f"The letters {text} and a gap. Over each stands the letter before it. An arrow leads "
         f"from the {sought} at the end to the note {sought} over the first {letter}, share "
-        f"{found.finds:.2f}, and another from that {letter} to the gap. The {letter} gives "
-        f"{found.notes:.2f} of its first look to the {text[source - 1]} before it.",
+        f"{finds}, and another from that {letter} to the gap. The {letter} gives "
+        f"{notes} of its first look to the {text[source - 1]} before it.",
     )
 
 
@@ -472,10 +475,15 @@ def circuit(found: explorer.Circuit) -> Picture:
 def loudness(loud: Loudness) -> Picture:
     """Share of copies right when one token is made louder or quieter."""
     panels = (loud.others, "the eleven others"), (loud.own, "the loud one itself")
+    named = {
+        "the eleven others": {"dot": (9, 38), "volume": (0.33, 16), "angle": (4.5, 64)},
+        "the loud one itself": {"dot": (0.7, 20), "volume": (3.3, 46), "angle": (0.024, 46)},
+    }
     with figure(TEXT, 3.2, columns=2, sharey=True) as (fig, axes):
         for ax, (accuracy, title) in zip(axes, panels, strict=True):
             for kind, shares in accuracy.items():
-                band(ax, torch.tensor(loud.factors), 100 * shares, COLOUR[kind], kind)
+                band(ax, torch.tensor(loud.factors), 100 * shares, COLOUR[kind])
+                ax.text(*named[title][kind], kind, color=COLOUR[kind], fontsize=LETTERS)
             ax.set(xscale="log", ylim=(0, 103))
             ax.set_xlabel("as loud, times", fontsize=LETTERS)
             ax.set_xticks([0.1, 1, 10, 100], ["0.1", "1", "10", "100"])
@@ -483,7 +491,9 @@ def loudness(loud: Loudness) -> Picture:
             ax.tick_params(labelsize=LETTERS)
             ax.set_title(title, fontsize=LETTERS)
         axes[0].set_ylabel("copied right, %", fontsize=LETTERS)
-        legend_below(fig, LETTERS)
+        asked, lost = 3.0, 100 * loud.at("own", "volume", 3.0)
+        axes[1].axvline(asked, color=GREY, linestyle=":", linewidth=1)
+        axes[1].text(4, lost + 4, f"{lost:.0f} at × 3", fontsize=LETTERS)
 
     def at(of: str) -> str:
         return "; ".join(

@@ -41,7 +41,8 @@ def idea() -> Picture:
     return Picture(
         fig,
         title="The volume sees a key’s height, the angle its direction",
-        caption="Each place is one where the tip of a key may be: above the plane, and along q.",
+        caption="Seen from the side: the floor is the plane, and at each point may be the tip of a "
+        "key.",
         alt="Contours of two scores over a key’s place. The volume changes with the height only, "
         "in level stripes that get narrower. The angle changes from ray to ray out of the origin.",
     )

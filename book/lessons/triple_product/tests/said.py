@@ -1,14 +1,16 @@
 """What the pages say of records: the words, with the records' numbers, and what they rest on."""
 
 import inspect
+import json
 import math
 import re
+from pathlib import Path
 from string import ascii_lowercase
 
 import torch
 from torch.nn.functional import cross_entropy
 
-from attn_notes.models.triple_product import AttentionOnly
+from attn_notes.models.triple_product import AttentionOnly, stable_volume
 from attn_notes.tasks.copying import Copying
 from book.kit import results
 from book.kit.claims import Claim
@@ -171,15 +173,16 @@ def looks(lesson: Says) -> None:
     _, attention = explorer.counting(home)
     known = int(attention.argmax()) == at + 1 - recipe.HALF and home[at] == "n"
     lesson(
-        "It looks at the letter twelve before the one that comes next, a k, and writes a k",
+        "twelve letters before the place that it must fill, and writes a `k`",
         where=known and written(single, home)[at] == home[at + 1] == "k",
     )
-    lesson("It has read up to the second n", where=home[: at + 1].count("n") == 2 and known)
-    lesson("After the second k a d should come", where=due == "d" and looked)
-    lesson("the head looks twelve back as before, and the model writes a k again", where=twelve)
+    lesson("It has read up to the second `n`", where=home[: at + 1].count("n") == 2 and known)
+    lesson("After the second `k` a `d` should come", where=due == "d" and looked)
+    lesson("the head looks twelve back as before, and the model writes a `k` again", where=twelve)
     circuit = explorer.circuit()
     noted = min(circuit.notes, circuit.finds) > 0.8 and written(double, away)[at] == due
-    lesson("It finds the d, and fetches it", where=noted)
+    lesson("It finds the `d`, and fetches it", where=noted)
+    lesson("looks at the first `d`, and the model writes a `d`", where=noted)
     lesson("The first look notes, the second finds and fetches", where=noted)
 
 
@@ -198,13 +201,11 @@ def periods(lesson: Says, proof: Says, teaching: Says) -> None:
     every = float(MOVED[ALONE].at_home("dot").min()) > 0.995
     lesson("At twelve they copy all", where=every)
     aims = [bool((each.argmax(0) == NEAR).all()) for each in evidence.offsets().values()]
-    lesson("They have mostly learnt to count. At thirteen", where=aims[0])
-    after, random = right(ALONE, 13), followed(ALONE, 13, match=False)[0]
-    quarter = abs(after - 0.25) < 0.05 and abs(random - 0.25) < 0.05
-    lesson("At thirteen they get about a quarter, and why more there than at", where=quarter)
+    lesson("at eleven, so they have mostly learnt to count", where=aims[0])
     proof("With nothing to find, they still look 11 places back", where=all(aims))
     always = evidence.reach("fixed").place == 1
     lesson("whoever counts is always right, and the loss cannot ask for more", where=always)
+    lesson("In their texts counting was enough, and nothing asked them to", where=always)
     lesson("only seen twelve do no better: at eleven", failed=[deep], where=guesses(DEEP))
     lesson("It takes two layers, and texts that vary", failed=[deep], where=guesses(DEEP))
     proof("Two layers that have seen one period count as well", failed=[strict, deep])
@@ -235,7 +236,7 @@ def rules(lesson: Says, proof: Says, teaching: Says) -> None:
     copied = {kind: median(BODY.copies(PAIR, kind)) for kind in KINDS}
     lesson(
         f"these two layers copy {100 * copied['dot']:.0f} letters of 100 right",
-        f"The latest letters get a weight below zero. | {100 * REACH.placed:.0f} |",
+        f"by where it stands, whatever it is. | {100 * REACH.placed:.0f} |",
         f"{COUNT[RANDOM.periods[0]]} to {COUNT[RANDOM.periods[-1]]} back. A letter that "
         f"comes twice misleads it. | {math.floor(100 * REACH.near + 0.5)} |",
         f"The model | {100 * copied['dot']:.0f} |",
@@ -247,10 +248,9 @@ def rules(lesson: Says, proof: Says, teaching: Says) -> None:
             torch.tensor([[ord(c) - ord("a") for c in example]])
         )
     finds = bool(next_one[0, -1].softmax(-1)[ord("f") - ord("a")] > 0.9)
-    lesson(f"such as `{example}`", "finds the earlier k, and predicts the f", where=finds)
-    one, other, last = (100 * share for share in (REACH.placed, REACH.near, REACH.matched))
-    counts = f"But a rule by hand that counts and matches gets {last:.0f}"
-    lesson(counts, held=[either], failed=[both], where=one < other < last)
+    lesson(f"such as `{example}`", "finds the earlier `k`, and predicts the `f`", where=finds)
+    counts = "The rule that does both is right more often than the model"
+    lesson(counts, held=[either], failed=[both], where=REACH.placed < REACH.near < REACH.matched)
     lesson("A rule by hand that counts and matches is right more often", failed=[both])
     four_in_five = 0.8 < REACH.placed < 0.88
     lesson("one that does is right more than four times in five", where=four_in_five)
@@ -325,8 +325,20 @@ def loudness(second: Says, proof: Says) -> None:
     proof(f"{own:.2f} are right at a factor of 3", failed=[friend])
     proof(f"with one token at a tenth, {heard:.2f} of the other copies", failed=[whisper])
     minds = loud.at("others", "angle", 3.0) > SOLVED
-    middle = f"one of {COUNT[recipe.RECORDED]} recorded trainings, {100 * own:.0f} of 100 such"
-    second(middle, failed=[friend])
+    second("and the volume loses it, as the mark shows", failed=[friend], where=own < 0.2)
+    second(
+        "next to nothing to the loud, strangers and friends alike", held=[stranger], failed=[friend]
+    )
+    second("and most to whoever whispers", failed=[whisper])
+    scene = Path(explorer.__file__).with_name("_triple_product_scenes.js").read_text()
+    rows = re.findall(r"\[[-\d., ]+\]", scene.partition("START = ")[2])[:5]
+    q, r, *keys = (torch.tensor(json.loads(row)) for row in rows)
+    keys[1] *= 3  # the loud stranger
+    k, d = torch.stack(keys), len(q)
+    friend, loudest, _ = (k @ q / d**0.5).softmax(0).tolist()
+    nothing = (-stable_volume(q[None], k, r[None])[0] / d**1.5).softmax(0)[1] < 0.005
+    words = f"now wins, with {loudest:.2f} of the attention to the friend’s {friend:.2f}. By volume"
+    second(words, "By volume it gets nothing", where=bool(nothing))
     second("The angle keeps both at three", held=[angle], where=minds)
     second("but at a hundred it loses half of the others", where=abs(drowned - 0.5) < 0.05)
     second(f"at a tenth of its size, {100 * heard:.0f} of 100 other copies", failed=[whisper])
@@ -359,8 +371,15 @@ def late(lesson: Says, second: Says, proof: Says) -> None:
     unsure = "We cannot say that the plane is the reason"
     second(unsure, untold=[control], held=[plane], where=heavier)
     least = claims.volume(evidence.on_record())[-1].findings["we found"]
-    words = re.search(r"at least \d+ of \d+ pairs", least.found)
-    second(f"In {words[0]} the volume ends with the higher" if words else "", failed=[least])
+    ways = [
+        body.learnings[each] for body in evidence.on_record().values() for each in (ALONE, PAIR)
+    ]
+    few, *others = sorted(
+        int((kinds["volume"].loss[-1][:, None] > kinds[recipe.WIDER].loss[-1]).sum())
+        for kinds in ways
+    )
+    every = f"higher loss in all {recipe.RECORDED**2} pairs, and in the fourth in {few}"
+    second(every, failed=[least], where={*others} == {recipe.RECORDED**2} and len(others) == 3)
     proof("After 3,000 steps the angle ends below it", held=[plane])
     proof("With one layer the angle cannot be told from its control", untold=[control])
     proof("and no plane; with two it ends lower", held=[plane])

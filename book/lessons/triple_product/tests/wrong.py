@@ -110,7 +110,13 @@ WRONG: dict[str, list[Tried]] = {
     "verdict": given(
         "case = 0\nanswer",
         ("{'distance': 'ten', 'verdict': 'it counts'}", "give a number, not words"),
-        ("{'distance': 5, 'verdict': 'it counts'}", "distance is not 5 in these numbers"),
+        ("{'distance': 13, 'verdict': 'it counts'}", "distance is not 13 in these numbers"),
+        (
+            "{'distance': 5, 'verdict': 'it counts'}",
+            "to 5 does not copy at 10, and this model does",
+        ),
+        ("{'distance': 8, 'verdict': 'it counts'}", "to 8 copies at 4, and this model does not"),
+        ("{'distance': 8, 'verdict': 'it counts'}; case = 2", "to 8 does not copy at 5"),
         ("{'distance': 9, 'verdict': 'it counts'}", "one period back, or several"),
         ("{'distance': 0, 'verdict': 'it counts'}", "one distance serves just the periods"),
         ("{'distance': 10, 'verdict': 'it reads'}", "only that one distance serves"),
