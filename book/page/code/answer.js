@@ -68,15 +68,9 @@ export function mount(place, _, places) {
   function show() {
     const shares = reached(lesson);
     const earned = (names) => names.reduce((sum, each) => sum + (shares[each] ?? 0) * points[each], 0);
-<<<<<<< HEAD
     const here = places.map(({ dataset }) => dataset.name);
     const of = here.reduce((sum, each) => sum + points[each], 0);
     score.textContent = `Reached: ${many(earned([name]))} of ${points[name]} here, ${many(earned(here))} of the ${of} that this page can check.`;
-=======
-    const all = Object.keys(points);
-    const of = all.reduce((sum, each) => sum + points[each], 0);
-    score.textContent = `Reached: ${many(earned([name]))} of ${points[name]} here, ${many(earned(all))} of the ${of} that all pages of this lesson can check.`;
->>>>>>> copy
   }
 
   document.addEventListener(CHANGED, show);
