@@ -354,6 +354,8 @@ def counts(draw: Generator) -> Case:
                 if not reads
                 else ()
             )
-            + tuple((float(d), unexplained(d)) for d in range(1, 13) if reads or d != back)
+            + tuple(
+                (float(d), unexplained(d)) for d in range(1, 13) if reads or not 0 <= back - d < 2
+            )
         },
     )

@@ -26,7 +26,7 @@ async function render({ model, el }) {
   const leave = () => training.leave();
   const modes = { hand: byHand({ uid, model, save }), head: inAHead({ uid, model, save, leave }) };
   const training = copierTraining({ uid, root, model, follow: modes.head.follow });
-  const tabs = Object.entries({ hand: "By hand", head: "In a trained head, for those who program" }).map(([mode, text]) => {
+  const tabs = Object.entries({ hand: "By hand", head: "In a trained head" }).map(([mode, text]) => {
     const input = html("input", {
       type: "radio",
       name: `${uid}-mode`,
