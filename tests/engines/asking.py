@@ -33,6 +33,8 @@ from ..browser.test_open import LINK, SHOWN, WITH_LINKS
 from ..browser.test_storage import FOR_NOW
 from .driven import Tab
 
+GOES_ON = "training === 'done' || (training === 'running' && told[0] && told[0] !== was)"
+
 BENCH = "workbench"
 PAGES = [*STEMS, *own_stems(ROOT), BENCH]
 STEPS = 300
@@ -150,7 +152,10 @@ def trained(tab: Tab, site: Site, page: str) -> list[str]:
     """Its steps, its loss and what came out, in the words of the panel."""
     at(tab, site.served + path_of(page))
     tab.click(SETTINGS, STEPS)
-    tab.wait(f"() => ({TRAINED})().training === 'done'")
+    step = None
+    while tab.js(TRAINED)["training"] != "done":  # as long as it goes on, however slowly
+        tab.wait(f"(was) => (({{ training, told }}) => {GOES_ON})(({TRAINED})())", step)
+        step = tab.js(TRAINED)["told"][0]
     clean(tab)
     told: list[str] = tab.js(TRAINED)["told"]
     assert int(told[0]) >= STEPS
@@ -200,6 +205,7 @@ def judged_at(tab: Tab, page: str) -> None:
     found = answers.of_lesson([ROOT / each for each in pages_of(ROOT, page)], page)[0]
     asked = next(each for each in found if not each.why_not)
     within = f"[data-exercise={asked.name}]"
+    tab.wait("(within) => document.querySelector(within)", within)
     tab.js(UNFOLD, within)
     wrong, _ = exercises.wrong(page)[asked.name][0]
     for code, right in ((wrong, False), (asked.solution, True)):
