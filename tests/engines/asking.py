@@ -94,7 +94,8 @@ def at(tab: Tab, address: str) -> None:
 
 
 def clean(tab: Tab) -> None:
-    assert tab.js("() => wrong") == []
+    wrong = tab.js("() => wrong")
+    assert wrong == [], wrong
 
 
 def loads(tab: Tab, site: Site, page: str) -> None:

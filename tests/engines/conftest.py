@@ -16,10 +16,13 @@ from .driven import Played, Tab, started
 __all__ = ["site"]
 
 # First of all scripts of a page: what goes wrong on it, for engines that tell their driver nothing.
+# Firefox, when it has nothing to do, begins to fetch the next page, and may give that up: no fault.
 LISTEN = """<head><script>
   window.wrong = [];
   const missing = ({ src, href }) => `not there: ${src ?? href}`;
-  addEventListener("error", (e) => wrong.push(e.message ?? missing(e.target)), true);
+  addEventListener("error", (e) => {
+    if (e.target.rel !== "next") wrong.push(e.message ?? missing(e.target));
+  }, true);
   addEventListener("unhandledrejection", ({ reason }) => wrong.push(`${reason}`));
   for (const kind of ["error", "warn"]) console[kind] = (...words) => wrong.push(words.join(" "));
 </script>"""
