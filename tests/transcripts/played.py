@@ -229,6 +229,12 @@ def drag(page: Page, root: Locator, words: str, by: str) -> None:
     page.mouse.up()
 
 
+TRAVERSED = """(way) => new Promise((done) => {
+  const drawn = () => requestAnimationFrame(() => requestAnimationFrame(done));
+  addEventListener("popstate", drawn, { once: true }); // which comes when it comes
+  history[way]();
+})"""
+
 VERBS: dict[str, Callable[..., Any]] = {
     r'type "(.*)" into (.+)': lambda page, root, text, name: target(root, name).fill(text),
     r'choose "(.*)" of (.+)': lambda page, root, what, name: target(root, name).select_option(what),
@@ -241,6 +247,7 @@ VERBS: dict[str, Callable[..., Any]] = {
     r"width (\d+)": lambda page, root, px: root.evaluate(f"it => it.style.width = '{px}px'"),
     r"reload": lambda page, root: page.reload(),
     r"go to (\S+)": lambda page, root, address: page.goto(ADDRESS + address),
+    r"history (back|forward)": lambda page, root, way: page.evaluate(TRAVERSED, way),
     r"js (.+)": lambda page, root, code: page.evaluate(f"async () => {{ {code} }}"),
 }
 
