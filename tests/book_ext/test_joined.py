@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from sphinx.errors import ExtensionError
 
+from book.site.extension import offline
 from book.site.extension.joined import join
 from tests.exercises import written
 
@@ -36,6 +37,7 @@ def site(folder: Path) -> Path:
         "print.css": '@charset "UTF-8";i { top: 2px }',
         "one.js": "var one = 1",
         "two.js": "(two)",
+        "three.js": "three()",
         "words.js": "words()",
         "keeping.js": "keep()",
     }
@@ -64,6 +66,13 @@ def test_one_file_of_a_kind_in_their_order(tmp_path: Path) -> None:
     assert page == JOINED.format(**{kind: names[kind] + versions[kind] for kind in names})
     join(made)
     assert (made / "book/page.html").read_text("utf-8") == page
+
+
+def test_what_stands_in_a_joined_file_is_not_kept_for_offline_as_well(tmp_path: Path) -> None:
+    made = site(tmp_path)
+    join(made)
+    kept = {f"_static/{name}" for name in (*asked(made).values(), "basic.css", "three.js")}
+    assert {*offline.listed(made, ())[""]} == kept
 
 
 def test_what_changes_later_reaches_a_page_that_is_not_rendered_again(tmp_path: Path) -> None:

@@ -60,9 +60,7 @@ def _join(app: Sphinx, exception: Exception | None) -> None:
 def join(site: Path) -> None:
     """Join what the pages below a folder ask for, and make anew what was joined before."""
     static = (site / "_static").resolve()
-    before = {path.name: BEGINS.match(path.read_text("utf-8")) for path in static.glob("joined-*")}
-    made = {name: begins[1].split() for name, begins in before.items() if begins}
-    pages = {}
+    made, pages = parts(static), {}
     for page in site.rglob("*.html"):
         head, end, body = page.read_text("utf-8").partition("</head>")
         head = _one(_one(head, "css", made), "later.js", made)
@@ -80,6 +78,12 @@ def join(site: Path) -> None:
         pages = {page: asked.sub(f"{name}?v={version}", text) for page, text in pages.items()}
     for page, text in pages.items():
         page.write_text(text, "utf-8")
+
+
+def parts(static: Path) -> dict[str, list[str]]:
+    """The names of what stands in each joined file, by its own."""
+    begins = {path.name: BEGINS.match(path.read_text("utf-8")) for path in static.glob("joined-*")}
+    return {name: found[1].split() for name, found in begins.items() if found}
 
 
 def _one(head: str, kind: str, made: dict[str, list[str]]) -> str:

@@ -13,6 +13,7 @@ from pathlib import Path
 from sphinx.application import Sphinx
 
 from book.site.dependencies import all_stems
+from book.site.extension.joined import parts
 
 WORKER = Path(__file__).with_name("offline.js")
 
@@ -23,9 +24,14 @@ def setup(app: Sphinx) -> None:
 
 
 def listed(site: Path, stems: Collection[str]) -> dict[str, list[str]]:
-    """The files of a site's `_static` by lesson, but for MathJax, which few pages ask for."""
+    """The files of a site's `_static` by lesson, without what stands in a joined one.
+
+    And without MathJax, which few pages ask for.
+    """
     found: dict[str, list[str]] = {"": []}
-    for path in sorted((site / "_static").rglob("*")):
+    static = site / "_static"
+    apart = {static / name for names in parts(static).values() for name in names}
+    for path in sorted({*static.rglob("*")} - apart):
         if path.is_file() and "mathjax" not in path.parts:
             mine = [stem for stem in stems if re.search(rf"(^|_){stem}[_.-]", path.name)]
             name = path.relative_to(site).as_posix()
