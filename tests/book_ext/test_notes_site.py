@@ -42,7 +42,7 @@ def test_what_packages_have_is_there_or_it_is_noticed():
     with pytest.raises(ValueError, match="from somewhere else"):
         without_unused_scripts('<script src="themes.js"></script>')
     package = files("sphinx-mathjax-offline") / "static" / "mathjax"
-    for name in mathjax.PARTS:
+    for name in (mathjax.STARTUP, *mathjax.AT_ONCE, *mathjax.LATER):
         assert (package / name).is_file() or (package / name).is_dir(), name
 
 

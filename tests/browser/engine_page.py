@@ -9,6 +9,7 @@ import torch
 from playwright.sync_api import Browser, Page
 from torch import Tensor
 
+from attn_notes.programs import source
 from book.page.code import engine
 from book.site import micropython
 
@@ -41,7 +42,8 @@ RUN = f"""async ({{ text, values }}) => {{
 
 def put_engine(folder: Path, lessons: dict[str, str] | None = None) -> None:
     """Everything that a site has in `_static/cell`."""
-    for name, text in (engine.files() | (lessons or {})).items():
+    alone = {"_engine.js": source.read("_engine.js", engine.FOLDERS)}  # on the site, in places.js
+    for name, text in (engine.files() | alone | (lessons or {})).items():
         (folder / name).write_text(text, "utf-8")
     found = micropython.files(ROOT)
     assert found, "MicroPython could not be had; see above"

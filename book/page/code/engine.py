@@ -1,8 +1,9 @@
 """All that a page needs to run a reader's Python, file by file, but for MicroPython itself.
 
-JavaScript stays as it is, its files beside one another, so that imports are real ones. The page's
-Python is translated (`dialect`) and travels as one file. The numbers of an operation are computed
-by what its text in a program says, so that there is one table of both.
+What a page begins with is one module of the files that it imports. What may come later stays as it
+is, its files beside one another, so that imports are real ones. The page's Python is translated
+(`dialect`) and travels as one file. The numbers of an operation are computed by what its text in a
+program says, so that there is one table of both.
 """
 
 import json
@@ -28,9 +29,6 @@ ROOT = HERE.parents[2]
 FOLDERS = (HERE, *bundle.FOLDERS)
 ENTRIES = (
     "host.js",
-    "editor.js",
-    "answer.js",
-    "workbench.js",
     "_bench_shannon.js",
     "training.js",
     "worker.js",
@@ -51,7 +49,7 @@ IMPORT = re.compile(r'^(?:import|export) (?:[^;"]*? from )?"\./([\w.]+)";$', re.
 
 def files() -> dict[str, str]:
     """Every file, by its name."""
-    found: dict[str, str] = {}
+    found = {"places.js": bundle.javascript("places", FOLDERS)}
     lessons = (path.name for folder in FOLDERS for path in folder.glob("_lesson_*.js"))
     todo = [*ENTRIES, *lessons]
     while todo:

@@ -5,11 +5,7 @@
 (() => {
   "use strict";
   const here = document.currentScript.src;
-  const KINDS = [
-    [".attn-cell-place", "editor.js"],
-    [".attn-answer-place", "answer.js"],
-    [".attn-bench-place", "workbench.js"],
-  ];
+  const KINDS = ["cell", "answer", "bench"];
   const LOST =
     "What this needs could not be loaded: the network may be gone, or the page lies in a frame that bars it. " +
     "Reload the page, or open it in a window of its own.";
@@ -20,14 +16,14 @@
     if (document.readyState === "complete") resolve();
     else addEventListener("load", () => idle(resolve));
   });
-  for (const [kind, name] of KINDS) {
+  for (const kind of KINDS) {
     // Each place brings this script along; the first that runs sees to all of them.
-    const places = [...document.querySelectorAll(`${kind}:not([data-hosted])`)];
+    const places = [...document.querySelectorAll(`.attn-${kind}-place:not([data-hosted])`)];
     for (const place of places) place.dataset.hosted = "";
     if (!places.length) continue;
     const now = places.some(isNear) ? Promise.resolve() : read;
-    now.then(() => import(new URL(name, here).href)).then(
-      ({ mount }) => places.forEach(mount),
+    now.then(() => import(new URL("places.js", here).href)).then(
+      ({ mounts }) => places.forEach(mounts[kind]),
       () => places.forEach((place) => place.replaceChildren(LOST)),
     );
   }

@@ -1,7 +1,6 @@
 // Starts the slides, where there are any. The formulas first: what they take of a slide is then known.
 
 window.MathJax = {
-  loader: { load: ["core", "input/tex", "output/chtml", "a11y/assistive-mml"] },
   chtml: { matchFontHeight: false },
   options: { skipHtmlTags: ["script", "style", "pre", "code", "svg"] },
   startup: {
