@@ -4,13 +4,12 @@ What stands in its address, and what of an address is nonsense, is in each lesso
 """
 
 import math
-from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from .conftest import SHOWING, CheckPage, OpenPage, address
+from .conftest import SHOWING, address
 from .test_widgets import SCENES
 from .widget_page import centre, light_and_dark
 
@@ -32,7 +31,7 @@ def query(page: Page) -> dict[str, str]:
 
 @pytest.mark.by_day
 @pytest.mark.parametrize("stem", SHOWING)
-def test_nothing_else_is_seen(stem: str, open_page: OpenPage, axe: CheckPage) -> None:
+def test_nothing_else_is_seen(stem, open_page, axe):
     """How large its letters are is `test_decks.py`."""
     visit = open_page(address(stem))
     page = visit.page
@@ -54,9 +53,7 @@ def test_nothing_else_is_seen(stem: str, open_page: OpenPage, axe: CheckPage) ->
 
 @pytest.mark.parametrize("name", DRAGGED)
 @pytest.mark.parametrize("width", [1280, 390])
-def test_what_is_dragged_stays_under_the_pointer(
-    name: str, width: int, open_page: OpenPage
-) -> None:
+def test_what_is_dragged_stays_under_the_pointer(name, width, open_page):
     """Large or not, to a pixel or two; not by zoom, under which engines differ in where it is."""
     stem, scene = DRAGGED[name]
     page = open_page(f"{address(stem)}?bare&{scene.asked}", width=width).page
@@ -74,7 +71,7 @@ def test_what_is_dragged_stays_under_the_pointer(
         page.mouse.up()
 
 
-def test_one_is_back_where_one_was(open_page: OpenPage) -> None:
+def test_one_is_back_where_one_was(open_page):
     """By whatever leads back (`transcript_alone.txt`): as far down the page, at the same button."""
     visit = open_page("book/lessons/dialectical/dialectical.html")
     page = visit.page
@@ -99,7 +96,7 @@ def test_one_is_back_where_one_was(open_page: OpenPage) -> None:
     visit.assert_clean()
 
 
-def test_a_page_on_disk_does_it_too(site: Path, open_page: OpenPage) -> None:
+def test_a_page_on_disk_does_it_too(site, open_page):
     visit = open_page(
         "book/lessons/deep_qkv/deep_qkv.html?show=sorter-2&text=bca", base=site.as_uri() + "/"
     )

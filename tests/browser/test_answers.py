@@ -14,7 +14,7 @@ from book.site.dependencies import evidence_stems, lesson_stems, pages_of
 
 from .. import exercises
 from . import cell_page, engine_page
-from .conftest import ROOT, CheckPage, OpenPage, address
+from .conftest import ROOT, address
 
 STEMS = lesson_stems(ROOT)
 
@@ -31,7 +31,7 @@ def here(stem: str) -> list[answers.Exercise]:
 ALL = [pytest.param(stem, x, id=f"{stem}-{x.name}") for stem in STEMS for x in here(stem)]
 
 
-def test_most_are_answered_in_a_page_and_the_others_say_why() -> None:
+def test_most_are_answered_in_a_page_and_the_others_say_why():
     found = [x for stem in STEMS for x in answers.of_lesson(pages(stem), stem)[0]]
     away = [x.name for x in found if x.why_not]
     assert len(ALL) == len(found) - len(away) >= 18
@@ -87,7 +87,7 @@ def words(text: str) -> str:
 
 @pytest.mark.by_day(5)
 @pytest.mark.parametrize(("stem", "exercise"), ALL)
-def test_a_stub_fails_and_the_solution_passes(ask: Callable, stem: str, exercise: Any) -> None:
+def test_a_stub_fails_and_the_solution_passes(ask, stem, exercise):
     stub = ask(stem, exercise, exercise.stub)["outcome"]
     assert not stub["passed"] and stub["says"] == said(stem, exercise.name, exercise.stub)
     found = ask(stem, exercise, exercise.solution)
@@ -98,9 +98,7 @@ def test_a_stub_fails_and_the_solution_passes(ask: Callable, stem: str, exercise
 
 @pytest.mark.by_day(5)
 @pytest.mark.parametrize(("stem", "exercise"), ALL)
-def test_a_wrong_answer_is_told_in_the_words_of_the_notebook(
-    ask: Callable, stem: str, exercise: Any
-) -> None:
+def test_a_wrong_answer_is_told_in_the_words_of_the_notebook(ask, stem, exercise):
     tried = exercises.wrong(stem)[exercise.name]
     assert len(tried) >= 6
     for source, _ in tried:
@@ -123,7 +121,7 @@ def reads_ahead(model) -> bool:
 """
 
 
-def test_an_answer_that_tries_hundreds_of_strings_at_once_is_judged(ask: Callable) -> None:
+def test_an_answer_that_tries_hundreds_of_strings_at_once_is_judged(ask):
     """With 64 of them its tensors were more than a cell's, though few are needed at a time."""
     (ahead,) = (x for x in here("dialectical") if x.name == "ahead")
     assert "Right: " in ask("dialectical", ahead, MANY)["outcome"]["says"]
@@ -148,9 +146,7 @@ def tried(node: Locator, code: str) -> str:
 @pytest.mark.by_day
 @pytest.mark.parametrize("width", [1280, 390])
 @pytest.mark.parametrize("stem", STEMS)
-def test_a_reader_answers_in_the_page(
-    open_page: OpenPage, axe: CheckPage, stem: str, width: int
-) -> None:
+def test_a_reader_answers_in_the_page(open_page, axe, stem, width):
     page = open_page(address(stem), width=width, fresh=True).page
     found = here(stem)[0]
     node = exercise_of(page, found.name)
@@ -167,7 +163,7 @@ def test_a_reader_answers_in_the_page(
 
 @pytest.mark.by_day
 @pytest.mark.parametrize("stem", STEMS)
-def test_every_exercise_has_an_editor_or_a_reason(open_page: OpenPage, stem: str) -> None:
+def test_every_exercise_has_an_editor_or_a_reason(open_page, stem):
     found = answers.of_lesson(pages(stem), stem)[0]
     shown, why = [], 0
     for path in filter(Path.is_file, pages(stem)):

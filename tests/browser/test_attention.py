@@ -45,7 +45,7 @@ def machinery(ask: Asked, call: str, *given: Any, mask: str = "mask") -> Any:
 
 
 @pytest.mark.parametrize("mask", figures.NAMES)
-def test_every_number_is_torchs(mask: str, ask: Asked) -> None:
+def test_every_number_is_torchs(mask, ask):
     may_read, sorter = recipe.MASKS[mask].double(), model(mask)
     whole = sorter.whole(measure.texts(), may_read)
     call = "(machinery, model, words) => words.map((word) => machinery.whole(model, word))"
@@ -65,7 +65,7 @@ def written(sorter: WholeSorter, may_read: torch.Tensor, *pushed: Any) -> list[s
     return [sorting.decode(ids) for ids in measure.written(sorter, may_read, *pushed).tolist()]
 
 
-def test_what_is_tried_on_a_model_is_torchs(ask: Asked) -> None:
+def test_what_is_tried_on_a_model_is_torchs(ask):
     """A head made to read, a query turned, heads that bring nothing."""
     word, by, mask = "bca", [1.5, -2.0, 0.5], recipe.MASKS["mask"].double()
     row = WORDS.index(word)
@@ -82,7 +82,7 @@ def test_what_is_tried_on_a_model_is_torchs(ask: Asked) -> None:
     assert silent == written(measure.without(model(), "heads"), mask)
 
 
-def test_what_would_be_written_on_the_way_is_what_torch_reads_off_the_stream(ask: Asked) -> None:
+def test_what_would_be_written_on_the_way_is_what_torch_reads_off_the_stream(ask):
     """The sum so far, normalised, times the embeddings; the picture has what heads add."""
     sorter = model()
     for word in ("aab", "cab"):  # the picture has the last
@@ -98,7 +98,7 @@ def test_what_would_be_written_on_the_way_is_what_torch_reads_off_the_stream(ask
         assert shown == [round(value, 2) for value in right[4].tolist()]
 
 
-def test_from_the_same_start_it_comes_to_the_recorded_model(ask: Asked) -> None:
+def test_from_the_same_start_it_comes_to_the_recorded_model(ask):
     """There is one number and not two."""
     race = ask.page.locator(".attn-widget:has(> .whole-race)")
     race.get_by_role("button", name="Train one without a mask").click()
@@ -112,9 +112,7 @@ def test_from_the_same_start_it_comes_to_the_recorded_model(ask: Asked) -> None:
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 390])
-def test_it_is_for_everybody(
-    open_page: OpenPage, axe: Callable[..., list[str]], width: int, theme: str
-) -> None:
+def test_it_is_for_everybody(open_page, axe, width, theme):
     visit = open_page(CHAPTER, width=width, theme=theme)
     page = visit.page
     expect(page.get_by_text("27 of 27 words come out right")).to_be_attached()
@@ -127,7 +125,7 @@ def test_it_is_for_everybody(
 
 
 @pytest.mark.parametrize("height", [720, 800])
-def test_its_map_is_whole_with_a_note_above_it(height: int, open_page: OpenPage) -> None:
+def test_its_map_is_whole_with_a_note_above_it(height, open_page):
     page = open_page(CHAPTER).page
     page.set_viewport_size({"width": 1280, "height": height})
     last = page.locator(".whole-map .whole-station").last

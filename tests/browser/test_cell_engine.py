@@ -148,7 +148,7 @@ EXPRESSIONS: dict[str, dict[str, list[int]]] = {
 
 
 @pytest.mark.parametrize("expression", EXPRESSIONS)
-def test_values_and_slopes_are_torchs_at_once_and_as_a_program(page: Page, expression: str) -> None:
+def test_values_and_slopes_are_torchs_at_once_and_as_a_program(page, expression):
     shapes = EXPRESSIONS[expression]
     assert_agrees(page, f"def f({', '.join(sorted(shapes))}):\n    return {expression}", shapes)
 
@@ -165,7 +165,7 @@ def f(a):
 """
 
 
-def test_what_is_changed_in_place_is_seen_through_its_views(page: Page) -> None:
+def test_what_is_changed_in_place_is_seen_through_its_views(page):
     assert_agrees(page, IN_PLACE, A)
 
 
@@ -193,15 +193,13 @@ x[torch.arange(x.shape[0] - 1, -1, -1)]""".splitlines()
     shape=st.tuples(*[st.sampled_from([1, 2, 3, 5])] * 3),
     seed=st.integers(0, 2**31 - 1),
 )
-def test_random_graphs_agree(
-    page: Page, steps: list[tuple[str, int]], shape: tuple[int, ...], seed: int
-) -> None:
+def test_random_graphs_agree(page, steps, shape, seed):
     lines = [f"    x, y = {step.format(d=d)}, x" for step, d in steps]
     source = "\n".join(["def f(a):", "    x, y = a, a * 0.5", *lines, "    return x + y"])
     assert_agrees(page, source, {"a": list(shape)}, seed)
 
 
-def test_the_page_lowers_to_the_text_that_python_lowers_to(page: Page) -> None:
+def test_the_page_lowers_to_the_text_that_python_lowers_to(page):
     """One lowering: the same nodes give the same program, wherever it runs."""
     source = "def f(a, b):\n    return (F.layer_norm(a @ b, (7,)).relu() @ b.T).softmax(-1)"
     shapes = {"a": [5, 3], "b": [3, 7]}
@@ -272,7 +270,7 @@ ERRORS = (AttributeError, IndexError, RuntimeError, TypeError, ValueError)
 
 
 @pytest.mark.parametrize("code", WRONG)
-def test_an_error_has_torchs_words_and_its_line(page: Page, code: str) -> None:
+def test_an_error_has_torchs_words_and_its_line(page, code):
     with pytest.raises(ERRORS) as true:
         eval(code, dict(NAMES))
     answer = ask(page, "run", source=f"x = 1\n{code}\n")
@@ -295,9 +293,7 @@ def test_an_error_has_torchs_words_and_its_line(page: Page, code: str) -> None:
         ("torch.linalg.cholesky_ex", "torch.linalg.cholesky_ex"),
     ],
 )
-def test_what_torch_has_and_the_page_lacks_is_no_error_of_the_reader(
-    page: Page, code: str, name: str
-) -> None:
+def test_what_torch_has_and_the_page_lacks_is_no_error_of_the_reader(page, code, name):
     answer = ask(page, "run", source=f"x = 1\n{code}\n")["error"]
     assert answer["page"] and answer["message"].startswith(f"this page’s torch has no {name}. ")
     assert answer["lines"][0] >= 2
@@ -339,7 +335,7 @@ print(torch.tensor([1e-6, 1.0]), torch.tensor([float('inf'), 1.0]), torch.zeros(
 """
 
 
-def test_what_the_page_does_as_python_does(page: Page) -> None:
+def test_what_the_page_does_as_python_does(page):
     lines: list[str] = []
 
     def show(*values: object) -> None:
@@ -360,13 +356,13 @@ SAID = {
 
 
 @pytest.mark.parametrize("name", SAID)
-def test_what_it_cannot_do_is_said_before_with_its_line(page: Page, name: str) -> None:
+def test_what_it_cannot_do_is_said_before_with_its_line(page, name):
     code, line, words = SAID[name]
     (found,) = traps(page, code)
     assert found["line"] == line and words in found["words"]
 
 
-def test_what_is_as_in_python_is_not_said(page: Page) -> None:
+def test_what_is_as_in_python_is_not_said(page):
     for code in (
         "for x in [1, 2]:\n    pass",
         "'y *= 2'  # y *= 2\n'''\ny *= 2\n'''",
@@ -395,7 +391,7 @@ PEEKS = """async ([rows, length, peeks]) => {
 
 
 @pytest.mark.parametrize(("rows", "length"), [(1, 7), (2, 12), (27, 6), (32, 24), (5, 5)])
-def test_a_model_that_peeks_at_one_place_is_found(page: Page, rows: int, length: int) -> None:
+def test_a_model_that_peeks_at_one_place_is_found(page, rows, length):
     for peeks in range(length - 1):
         found = page.evaluate(PEEKS, [rows, length, peeks])
         assert found["moved"] >= 0.5
@@ -418,9 +414,7 @@ def f(x):
 
 @pytest.mark.parametrize("width", [3, 300])
 @pytest.mark.parametrize(("start", "ahead"), [(1, False), (2, True)])
-def test_a_model_is_judged_alike_at_once_and_by_its_program(
-    page: Page, width: int, start: int, ahead: bool
-) -> None:
+def test_a_model_is_judged_alike_at_once_and_by_its_program(page, width, start, ahead):
     """The wide one is worth a program."""
     assert ask(page, "run", source=MIXES.replace("FROM", str(start))) == {"error": None}
     draw = Generator().manual_seed(1)
@@ -451,7 +445,7 @@ def test_a_model_is_judged_alike_at_once_and_by_its_program(
 ONES = {"a": torch.ones(3, dtype=torch.float64)}
 
 
-def test_what_looks_at_a_number_is_told(page: Page) -> None:
+def test_what_looks_at_a_number_is_told(page):
     source = "def f(a):\n    return a * 2 if a.sum() > 0 else a"
     assert evaluated(page, source, ONES)["looked"] is True
 
@@ -463,12 +457,12 @@ def test_what_looks_at_a_number_is_told(page: Page) -> None:
         ("a.argsort()", "argsort is not among the operations of a program"),
     ],
 )
-def test_what_no_program_can_have_is_named(page: Page, value: str, words: str) -> None:
+def test_what_no_program_can_have_is_named(page, value, words):
     nodes = evaluated(page, f"def f(a):\n    return {value}", ONES)["nodes"]
     assert words in ask(page, "program", outputs=nodes)["error"]["message"]
 
 
-def test_a_heap_that_fills_is_said_and_the_next_run_works(page: Page) -> None:
+def test_a_heap_that_fills_is_said_and_the_next_run_works(page):
     answer = ask(page, "run", source="x = torch.zeros(40_000, 40_000)")
     assert answer["error"]["kind"] == "MemoryError"
     assert ask(page, "run", source="x = 1") == {"error": None}
@@ -485,7 +479,7 @@ print(first.sum().item() == 3 * 2**19 * (2**20 - 1))
 """
 
 
-def test_what_is_computed_makes_room_and_is_there_when_it_is_asked_for_again(page: Page) -> None:
+def test_what_is_computed_makes_room_and_is_there_when_it_is_asked_for_again(page):
     """Some 75 million numbers, of which few are needed at a time; not so the others."""
     assert engine_page.printed(page, ROOM) == "True\nTrue"
     drawn = "kept = [torch.rand(2**22) for _ in range(9)]"
@@ -494,7 +488,7 @@ def test_what_is_computed_makes_room_and_is_there_when_it_is_asked_for_again(pag
         assert ask(page, "run", source=source)["error"]["kind"] == "MemoryError"
 
 
-def test_endless_printing_shows_some_lines(page: Page) -> None:
+def test_endless_printing_shows_some_lines(page):
     page.evaluate("printed.length = 0")
     assert ask(page, "run", source="for i in range(3000):\n    print(i)") == {"error": None}
     lines = page.evaluate("printed")

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator
 from importlib import import_module
-from pathlib import Path
 
 import nbformat
 import pytest
@@ -18,8 +17,6 @@ from .conftest import (
     LESSONS,
     ROOT,
     STRICT_POLICY,
-    CheckPage,
-    OpenPage,
     Visit,
     address,
     opened,
@@ -56,9 +53,7 @@ def lesson(stem: str, browser: Browser, request: pytest.FixtureRequest) -> Itera
 
 
 @pytest.mark.by_day(3)
-def test_the_books_code_is_its_model_and_changes_do_what_the_text_says(
-    lesson: Visit, stem: str
-) -> None:
+def test_the_books_code_is_its_model_and_changes_do_what_the_text_says(lesson, stem):
     cell = cell_page.editor(lesson.page)
     found = cell_page.run(cell)
     assert found["code"] == "done" and float(found["agrees"]) < 1e-4
@@ -82,7 +77,7 @@ def test_the_books_code_is_its_model_and_changes_do_what_the_text_says(
 
 @pytest.mark.by_day
 @pytest.mark.parametrize("stem", TRAINED)
-def test_the_books_code_and_its_changes_train(open_page: OpenPage, stem: str) -> None:
+def test_the_books_code_and_its_changes_train(open_page, stem):
     page = open_page(address(stem)).page
     cell = cell_page.editor(page)
     assert float(cell_page.train(cell)["score"]) >= 1
@@ -101,9 +96,7 @@ def test_the_books_code_and_its_changes_train(open_page: OpenPage, stem: str) ->
 
 @pytest.mark.by_day
 @pytest.mark.parametrize(("stem", "name"), SMALL)
-def test_a_small_cell_prints_what_the_notebook_printed(
-    open_page: OpenPage, stem: str, name: str
-) -> None:
+def test_a_small_cell_prints_what_the_notebook_printed(open_page, stem, name):
     page = open_page(address(stem)).page
     cell = cell_page.editor(page, name)
     there = page.locator(f"#code-{name}").locator("xpath=..").locator(".cell_output").inner_text()
@@ -121,9 +114,7 @@ ENDLESS = [(BACKED[0], "pass"), (BACKED[0], "print(1)"), ("workbench", "pass")]
 
 
 @pytest.mark.parametrize(("page", "line"), ENDLESS)
-def test_what_does_not_end_is_ended_and_the_next_run_works(
-    page: str, line: str, open_page: OpenPage
-) -> None:
+def test_what_does_not_end_is_ended_and_the_next_run_works(page, line, open_page):
     """By its work, in the page and in the frame that the workbench has for it."""
     visit = open_page(address(page))
     cell = visit.page.locator(CELL).first
@@ -136,9 +127,7 @@ def test_what_does_not_end_is_ended_and_the_next_run_works(
 
 
 @pytest.mark.by_day
-def test_it_fits_a_phone_and_axe_finds_nothing(
-    open_page: OpenPage, axe: CheckPage, stem: str
-) -> None:
+def test_it_fits_a_phone_and_axe_finds_nothing(open_page, axe, stem):
     page = open_page(address(stem), width=390).page
     cell = cell_page.editor(page)
     cell_page.run(cell)
@@ -147,9 +136,7 @@ def test_it_fits_a_phone_and_axe_finds_nothing(
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_nothing_of_the_engine_is_loaded_before_the_first_run(
-    page: str, open_page: OpenPage
-) -> None:
+def test_nothing_of_the_engine_is_loaded_before_the_first_run(page, open_page):
     visit = open_page(address(page), fresh=True)
     cell = visit.page.locator(CELL).first
 
@@ -165,9 +152,7 @@ def test_nothing_of_the_engine_is_loaded_before_the_first_run(
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_under_a_strict_policy_a_sentence_says_why_not(
-    page: str, site: Path, open_page: OpenPage
-) -> None:
+def test_under_a_strict_policy_a_sentence_says_why_not(page, site, open_page):
     with serve(site, policy=STRICT_POLICY) as base:
         opened = open_page(address(page), base=base, fresh=True).page
         cell = opened.locator(CELL).first
@@ -177,7 +162,7 @@ def test_under_a_strict_policy_a_sentence_says_why_not(
 
 @pytest.mark.parametrize("why", ["there is none", "none may be made", "it ends at once"])
 @pytest.mark.parametrize("page", PAGES)
-def test_a_worker_that_does_not_begin_is_told(page: str, why: str, open_page: OpenPage) -> None:
+def test_a_worker_that_does_not_begin_is_told(page, why, open_page):
     """In the page, and in the frame that the workbench has for it; the next run does not hang."""
     opened = open_page(address(page), fresh=True).page
     opened.add_init_script(UNABLE[why])
@@ -189,7 +174,7 @@ def test_a_worker_that_does_not_begin_is_told(page: str, why: str, open_page: Op
         assert words in cell_page.said(cell)
 
 
-def test_from_a_disk_the_page_stays_as_it_is(site: Path, open_page: OpenPage) -> None:
+def test_from_a_disk_the_page_stays_as_it_is(site, open_page):
     page = open_page("book/lessons/deep_qkv/deep_qkv.html", base=f"{site.as_uri()}/").page
     place = page.locator(".attn-cell-place[data-cell=model]")
     expect(place).to_have_text(

@@ -70,9 +70,7 @@ def opened(page: Page, path: Path) -> Page:
 
 
 @pytest.mark.parametrize("stem", STEMS)
-def test_every_slide_fits_its_letters_are_large_and_its_models_alive(
-    stem: str, folder: Path, page: Page
-) -> None:
+def test_every_slide_fits_its_letters_are_large_and_its_models_alive(stem, folder, page):
     """A model that answers shows something else once it is used; a clicker leads on."""
     opened(page, folder / f"{stem}.html")
     slides = decks.read(ROOT, stem).slides
@@ -97,18 +95,18 @@ def test_every_slide_fits_its_letters_are_large_and_its_models_alive(
         page.wait_for_function("(number) => Reveal.getIndices().h === number + 1", arg=number)
 
 
-def test_what_others_made_goes_with_its_licence(folder: Path) -> None:
+def test_what_others_made_goes_with_its_licence(folder):
     for name, words in (("LICENSE", "Permission is hereby granted"), ("mathjax/LICENSE", "Apache")):
         assert words in (folder / "parts" / name).read_text("utf-8")
 
 
-def test_no_line_of_a_solution_is_in_the_folder(folder: Path) -> None:
+def test_no_line_of_a_solution_is_in_the_folder(folder):
     """Slides, handouts, widgets with their state."""
     found = list(exercises.texts(folder))
     assert len(found) > 3 * len(STEMS) and exercises.leaks(found) == []
 
 
-def test_a_cover_hides_its_figure_until_the_next_key(folder: Path, page: Page) -> None:
+def test_a_cover_hides_its_figure_until_the_next_key(folder, page):
     stem = STEMS[0]
     opened(page, folder / f"{stem}.html")
     number = [slide.kind for slide in decks.read(ROOT, stem).slides].index("figure")
@@ -123,9 +121,7 @@ def test_a_cover_hides_its_figure_until_the_next_key(folder: Path, page: Page) -
     expect(cover).to_have_css("opacity", "0")
 
 
-def test_a_deck_is_printed_a_page_for_each_press_and_a_handout_on_four(
-    browser: Browser, folder: Path
-) -> None:
+def test_a_deck_is_printed_a_page_for_each_press_and_a_handout_on_four(browser, folder):
     stem = STEMS[0]
     names = (f"{stem}.html", f"{stem}-handout.html")
     deck, sheet = (

@@ -17,7 +17,7 @@ from book.lessons.deep_qkv.tests.scripts import ALL, beside_another, opened
 from book.lessons.deep_qkv.widget import ABCSorter
 
 from ..packed import parameters
-from .asked import Asked, asking, close
+from .asked import asking, close
 from .cell_page import Change
 from .training_page import TRAIN, Challenge
 from .widget_page import Scene
@@ -70,7 +70,7 @@ SORT_ALL = """async (i, variant) => {
 }"""
 
 
-def test_every_step_of_every_word_is_torchs(ask: Asked) -> None:
+def test_every_step_of_every_word_is_torchs(ask):
     seeds = 0
     for i, sorter in enumerate(shown()):
         for variant, run in sorter.runs.items():
@@ -87,7 +87,7 @@ def test_every_step_of_every_word_is_torchs(ask: Asked) -> None:
     assert seeds > 5 * 16
 
 
-def test_zeroing_changes_the_score_as_torch_says(ask: Asked) -> None:
+def test_zeroing_changes_the_score_as_torch_says(ask):
     choice, changes = random.Random(0), 0
     widget = ask.page.locator(".abc-sorter").first
     counter = widget.locator(".abc-score")
@@ -107,7 +107,7 @@ def test_zeroing_changes_the_score_as_torch_says(ask: Asked) -> None:
     assert changes  # else the cells drawn above would tell nothing
 
 
-def test_home_is_who_sorts_every_word_from_then_on(ask: Asked) -> None:
+def test_home_is_who_sorts_every_word_from_then_on(ask):
     steps = torch.arange(0, 60, 10)
     ways = [[27] * 6, [0, 27, 27, 26, 27, 27], [1, 5, 27, 27, 27, 26], [0, 0, 0, 0, 0, 27]]
     words = torch.tensor(ways).T

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -28,7 +27,6 @@ from .asked import UNLIKELY, Asked, asking, assert_under
 from .asked import close as closely
 from .bracket_models import KINDS, SOME_OR_ALL, send
 from .cell_page import OPEN, Change
-from .conftest import OpenPage, Visit
 from .training_page import TRAIN, Challenge, trained
 from .widget_page import Scene
 
@@ -62,7 +60,7 @@ def every(ask: Asked, request: pytest.FixtureRequest) -> list[LanguageModel]:
 # What a model gives, and what it writes
 
 
-def test_every_number_of_every_kind_is_torchs(every: list[LanguageModel], ask: Asked) -> None:
+def test_every_number_of_every_kind_is_torchs(every, ask):
     x = torch.randint(len(VOCABULARY), (3, 7), generator=Generator().manual_seed(5))
     x[1, 4:] = PAD
     halted = 0
@@ -110,7 +108,7 @@ def freely(model: LanguageModel, prompt: str, budget: int = 9) -> str:
     return text
 
 
-def test_what_is_written_is_what_python_writes(every: list[LanguageModel], ask: Asked) -> None:
+def test_what_is_written_is_what_python_writes(every, ask):
     """Within the grammar, which stops when all is closed or writes on, and without one."""
     ask("() => { window.models = every; }")
     pairs, broken = [*itertools.product(range(len(every)), PROMPTS)], set[str]()
@@ -135,7 +133,7 @@ def test_what_is_written_is_what_python_writes(every: list[LanguageModel], ask: 
     assert broken == {"goes below zero", "leaves brackets open", "contains PAD"}
 
 
-def test_draws_are_as_likely_as_they_should_be_and_come_again(ask: Asked) -> None:
+def test_draws_are_as_likely_as_they_should_be_and_come_again(ask):
     """At two temperatures; and each further choice is from Python's probabilities."""
     model = far_from_start(KINDS[0], 1)
     send(ask, [model])
@@ -155,7 +153,7 @@ def test_draws_are_as_likely_as_they_should_be_and_come_again(ask: Asked) -> Non
             close(step["allowed"], other.allowed)
 
 
-def test_with_the_grammar_no_logits_can_write_anything_illegal(ask: Asked) -> None:
+def test_with_the_grammar_no_logits_can_write_anything_illegal(ask):
     """Infinite, no numbers at all, beyond all bounds: as in Python, and always legal."""
     pairs = [(depth, left) for left in range(1, 12) for depth in range(left + 1)]
     found = ask("(pairs) => pairs.map((pair) => widget.allowed(...pair))", pairs)
@@ -179,7 +177,7 @@ def test_with_the_grammar_no_logits_can_write_anything_illegal(ask: Asked) -> No
                 same(step, expected)
 
 
-def test_a_request_is_refused_where_python_refuses_it(ask: Asked) -> None:
+def test_a_request_is_refused_where_python_refuses_it(ask):
     texts = ["", "(", ")", "a)", "((()", "(x", "(_", "() a", "c" * 20, "(" * 9, " ", "(🙂", "( )("]
     requests = [*itertools.product(texts, (0, 1, 3, 11))]
     objection = "([prompt, budget]) => widget.objection({ prompt, budget, constrained: true }, 23)"
@@ -236,7 +234,7 @@ TASKS = [TASK, Brackets(), Brackets(3, 14, 0.45), Brackets(1, 5, 0.0), Brackets(
 
 @pytest.mark.by_day(2)
 @pytest.mark.parametrize("task", TASKS)
-def test_the_best_predictor_is_pythons(ask: Asked, task: Brackets) -> None:
+def test_the_best_predictor_is_pythons(ask, task):
     """All its probabilities, after every beginning of many strings; and what it pays for some."""
     texts, counts = strings(task, 150, seed=3), [0, 0]
     tokens = [encode(text).tolist() for text in texts]
@@ -257,9 +255,7 @@ def test_the_best_predictor_is_pythons(ask: Asked, task: Brackets) -> None:
     assert found["nats"] / found["count"] == pytest.approx(best, abs=1e-5)
 
 
-def test_losses_are_torchs_and_who_reads_only_the_past_moves_none(
-    every: list[LanguageModel], ask: Asked
-) -> None:
+def test_losses_are_torchs_and_who_reads_only_the_past_moves_none(every, ask):
     """Not by rounding either, before the character that is changed; who reads ahead moves some."""
     place, changed = 7, ["(a(b)( )a)", "(a(b)( (a)"]
     texts = [*changed, *(text for text in strings(TASK, 20, seed=5) if len(text) > 1)]
@@ -287,7 +283,7 @@ def test_losses_are_torchs_and_who_reads_only_the_past_moves_none(
             assert any(by), model.config  # else two streams may agree, and rest
 
 
-def test_one_character_that_differs_is_found(ask: Asked) -> None:
+def test_one_character_that_differs_is_found(ask):
     """Every substitution, insertion and removal of short strings, and nothing else."""
     every = ["".join(s) for n in range(4) for s in itertools.product("(a ", repeat=n)]
     pairs = [*itertools.product(every, every)]
@@ -325,7 +321,7 @@ def batched(strings: list[list[int]], task: Brackets) -> brackets.Batch:
     return x, y
 
 
-def test_strings_follow_the_tasks_law(ask: Asked) -> None:
+def test_strings_follow_the_tasks_law(ask):
     """Every string of a small task, as often as it should come, and fillers alike."""
     task, n = Brackets(pairs=2, max_length=6), 8000
     texts = [decode(tokens) for tokens in held_out(ask, task, n)]
@@ -347,9 +343,7 @@ def test_strings_follow_the_tasks_law(ask: Asked) -> None:
     ("as published", 0.25),
     *(pytest.param("mask mended", share, marks=pytest.mark.long) for share in (0.25, 1.0)),
 ])  # fmt: skip
-def test_what_is_said_of_a_trained_model_is_torchs(
-    name: str, share: float, visit: Visit, ask: Asked, tmp_path: Path
-) -> None:
+def test_what_is_said_of_a_trained_model_is_torchs(name, share, visit, ask, tmp_path):
     """How far it is from the best predictor on the same strings, and how much it reads ahead.
 
     After a quarter of the steps the mended one is on the way to the criterion, after all it is met.
@@ -396,7 +390,7 @@ def take(widget: Locator, name: str) -> None:
     models.get_by_role("radio", name=name, exact=True).check()
 
 
-def test_tracks_stand_under_their_characters(open_page: OpenPage) -> None:
+def test_tracks_stand_under_their_characters(open_page):
     visit = open_page(f"{WRITING_PAGE}?bare")
     widget = visit.page.locator(".dialectical.attn-widget").first
     look_inside(widget)

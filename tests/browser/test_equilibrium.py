@@ -65,7 +65,7 @@ ask = asking("equilibrium", shown)
 
 
 @pytest.mark.parametrize("stiff", [[1.0, 1.0, 1.0], [1.5, 5.0, 2.0]])
-def test_rings_move_until_springs_and_push_balance(stiff: list[float], ask: Asked) -> None:
+def test_rings_move_until_springs_and_push_balance(stiff, ask):
     a, b, c = stiff
     springs = torch.tensor([[a + b, -b], [-b, b + c]], dtype=torch.float64)
     for ring, push in enumerate(3 * torch.eye(2, dtype=torch.float64)):
@@ -76,7 +76,7 @@ def test_rings_move_until_springs_and_push_balance(stiff: list[float], ask: Aske
 
 
 @pytest.mark.parametrize("j", [[[-1.0, 0.0], [2.0, -1.0]], [[-1.0, 0.5], [0.5, -1.0]]])
-def test_two_numbers_move_as_far_as_their_equation_says(j: list[list[float]], ask: Asked) -> None:
+def test_two_numbers_move_as_far_as_their_equation_says(j, ask):
     of, slope = torch.tensor(j, dtype=torch.float64), torch.tensor([0.0, 1.0], dtype=torch.float64)
     found = "(s, J, frames) => widget.moved(s, { J }, frames)"
     for share in (0.0, 0.3, 0.8, 1.0):
@@ -93,7 +93,7 @@ def test_two_numbers_move_as_far_as_their_equation_says(j: list[list[float]], as
 # The network ------------------------------------------------------------------------------------
 
 
-def test_every_number_of_half_precision_arrives(ask: Asked) -> None:
+def test_every_number_of_half_precision_arrives(ask):
     every = torch.arange(-32768, 32768).to(torch.int16).view(torch.float16)
     found = ask(
         """(bytes) => {
@@ -171,7 +171,7 @@ def compare_credit(ask: Asked, name: str, model: LanguageModel, tokens: Tensor, 
     assert found["exact"][1][2] == found["none"][1][0] == 0  # one blames only what comes later
 
 
-def test_every_kind_of_model_is_that_of_torch(ask: Asked) -> None:
+def test_every_kind_of_model_is_that_of_torch(ask):
     for i, config in enumerate(KINDS):
         model = some_model(config, i).double()
         generator = Generator().manual_seed(i)
@@ -183,7 +183,7 @@ def test_every_kind_of_model_is_that_of_torch(ask: Asked) -> None:
 
 
 @pytest.mark.parametrize("name", ["trained", "untrained"])
-def test_the_models_of_the_lesson_are_those_of_torch(name: str, ask: Asked) -> None:
+def test_the_models_of_the_lesson_are_those_of_torch(name, ask):
     run = shown()[0].runs[name]
     config = Config(**run["config"] | {"relaxation": Relaxation(**run["config"]["relaxation"])})
     rebuild(ask, name, run, model := LanguageModel(config, Generator()))
@@ -202,7 +202,7 @@ def settled(widget: Locator) -> None:
     expect(widget.locator(".attn-board")).to_have_attribute("aria-busy", "false")
 
 
-def test_tracks_stand_under_their_characters(ask: Asked) -> None:
+def test_tracks_stand_under_their_characters(ask):
     ask.page.get_by_label("Text", exact=True).fill("To be")
     assert_under(ask.page.locator(".attn-track"), 8, ask.page.locator(".eq-cells > *").last, 4 / 5)
 
@@ -241,7 +241,7 @@ STEPS = """async (way, steps, tolerance) => {
 
 @pytest.mark.by_day
 @pytest.mark.parametrize("way", recipe.IN_PAGE_WAYS)
-def test_steps_in_the_page_are_torchs(way: str, ask: Asked) -> None:
+def test_steps_in_the_page_are_torchs(way, ask):
     """From the same weights on the same pieces, the governor acting after some of the steps."""
     given = shown()[0].lesson
     held = torch.tensor([[*map(given["characters"].index, text)] for text in given["held"]])

@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import FloatRect, Locator, Page
 
-from .conftest import CHAPTERS, OpenPage
+from .conftest import CHAPTERS
 from .test_widgets import SCENES
-from .widget_page import Scene
 
 SCHEMES = ("light", "dark")
 PAGES = ["book/index.html", "book/workbench.html", *CHAPTERS]
@@ -127,7 +126,7 @@ def alike(part: Locator) -> list[str]:
 @pytest.mark.by_day(2)
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("path", PAGES)
-def test_what_is_chosen_on_a_page_is_seen(path: str, scheme: str, open_page: OpenPage) -> None:
+def test_what_is_chosen_on_a_page_is_seen(path, scheme, open_page):
     page = open_page(path).page
     forced(page, scheme)
     assert alike(page.locator("html")) == []
@@ -135,9 +134,7 @@ def test_what_is_chosen_on_a_page_is_seen(path: str, scheme: str, open_page: Ope
 
 @pytest.mark.by_day(4)
 @pytest.mark.parametrize(("stem", "scene"), SCENES, ids=[scene.name for _, scene in SCENES])
-def test_what_a_widget_tells_by_colour_is_told(
-    stem: str, scene: Scene, open_page: OpenPage
-) -> None:
+def test_what_a_widget_tells_by_colour_is_told(stem, scene, open_page):
     """In every state: bars, pictures and heat maps stand out, and what is chosen does."""
     address = f"book/lessons/{stem}/{scene.page or stem}.html?bare={scene.picture}"
     page = open_page(address).page

@@ -2,8 +2,6 @@
 
 from playwright.sync_api import expect
 
-from .conftest import OpenPage
-
 PAGE = "book/reference/glossary.html"
 
 # What surrounds each button of the header that is there, while it has the focus.
@@ -16,7 +14,7 @@ OUTLINES = """() => [...document.querySelectorAll(".bd-header-article button")]
   })"""
 
 
-def test_the_button_that_hides_what_a_search_marked(open_page: OpenPage) -> None:
+def test_the_button_that_hides_what_a_search_marked(open_page):
     """It has its icon, for which no font is asked for, and does what it says."""
     visit = open_page(PAGE + "?highlight=loss")
     marked = visit.page.locator(".highlighted")
@@ -35,7 +33,7 @@ def test_the_button_that_hides_what_a_search_marked(open_page: OpenPage) -> None
     visit.assert_clean()
 
 
-def test_every_button_shows_that_it_has_the_focus(open_page: OpenPage) -> None:
+def test_every_button_shows_that_it_has_the_focus(open_page):
     """On a phone and on a desk, in both themes: an outline in another colour than the page."""
     visit = open_page(PAGE)
     page = visit.page

@@ -68,7 +68,7 @@ def texts(page: Page) -> list[str]:
 
 
 @pytest.mark.parametrize("script", ["script", "script defer", "script async"])
-def test_views_of_one_model_share_it(mount: Mount, script: str) -> None:
+def test_views_of_one_model_share_it(mount, script):
     models = {"a": model(COUNTER, n=2), "b": model(COUNTER, n=7)}
     visit = mount(models, "a b a", script)
     visit.page.locator("button").first.click()
@@ -77,9 +77,7 @@ def test_views_of_one_model_share_it(mount: Mount, script: str) -> None:
     visit.assert_clean()
 
 
-def test_a_widget_does_not_wait_for_the_rest_of_its_page(
-    tmp_path: Path, open_page: OpenPage
-) -> None:
+def test_a_widget_does_not_wait_for_the_rest_of_its_page(tmp_path, open_page):
     models = {"a": model(render("el.textContent = 'on';"))}
     body = '{a}<p>Text.</p><script src="slow.js"></script><p>The end.</p>'
     with still_read(open_page, tmp_path, models, body) as visit:
@@ -88,7 +86,7 @@ def test_a_widget_does_not_wait_for_the_rest_of_its_page(
     visit.assert_clean()
 
 
-def test_buffers_arrive_as_data_views_wherever_they_belong(mount: Mount) -> None:
+def test_buffers_arrive_as_data_views_wherever_they_belong(mount):
     esm = render("""
         const { gated } = model.get("runs");
         el.textContent = [model.get("bias"), gated.weights, gated.layers[1].data]
@@ -127,7 +125,7 @@ def beside(folder: Path, *names: str) -> dict[str, Any]:
     return models
 
 
-def test_what_is_long_comes_from_a_file_beside_the_page(tmp_path: Path, mount: Mount) -> None:
+def test_what_is_long_comes_from_a_file_beside_the_page(tmp_path, mount):
     """Read from a disk as well; once for all models."""
     visit = mount(beside(tmp_path, "a", "b"), "a b a")
     assert texts(visit.page) == ["a text 1"] * 3
@@ -139,7 +137,7 @@ def test_what_is_long_comes_from_a_file_beside_the_page(tmp_path: Path, mount: M
     visit.assert_clean()
 
 
-def test_a_file_that_is_not_there_is_said(tmp_path: Path, mount: Mount) -> None:
+def test_a_file_that_is_not_there_is_said(tmp_path, mount):
     models = beside(tmp_path, "a")
     models["a"]["beside"]["file"] = "lost.js"
     visit = mount(models, "a")
@@ -151,7 +149,7 @@ FAR = '{a}<p style="height: 6000px">Text.</p>{b}<script src="slow.js"></script>'
 
 
 @pytest.mark.parametrize("come", ["scrollTo(0, 5000)", "location.hash = '#open-it'", None])
-def test_a_widget_far_down_waits(come: str | None, tmp_path: Path, open_page: OpenPage) -> None:
+def test_a_widget_far_down_waits(come, tmp_path, open_page):
     """For a reader to be near, an address that asks for it, or a page that is there as a whole."""
     views = '.live-widget-view[data-state="ready"]'
     with still_read(open_page, tmp_path, beside(tmp_path, "a", "b"), FAR) as visit:
@@ -165,7 +163,7 @@ def test_a_widget_far_down_waits(come: str | None, tmp_path: Path, open_page: Op
     visit.assert_clean()
 
 
-def test_listeners_hear_changes_until_they_are_taken_off(mount: Mount) -> None:
+def test_listeners_hear_changes_until_they_are_taken_off(mount):
     esm = render("""
         const heard = [];
         const listener = (_, value) => heard.push(value);
@@ -186,7 +184,7 @@ def test_listeners_hear_changes_until_they_are_taken_off(mount: Mount) -> None:
     assert texts(visit.page) == ["3 any 5 any any any"]
 
 
-def test_a_module_may_export_a_function_and_bring_a_style(mount: Mount) -> None:
+def test_a_module_may_export_a_function_and_bring_a_style(mount):
     esm = "export default async () => ({ render({ el }) { el.textContent = 'made'; } });"
     visit = mount({"a": model(esm, _css=".live-widget-view { color: rgb(1, 2, 3); }")}, "a a")
     assert texts(visit.page) == ["made", "made"]
@@ -195,7 +193,7 @@ def test_a_module_may_export_a_function_and_bring_a_style(mount: Mount) -> None:
     assert visit.page.locator("style").count() == 1
 
 
-def test_cleanup_runs_when_the_page_goes_away(mount: Mount) -> None:
+def test_cleanup_runs_when_the_page_goes_away(mount):
     page = mount({"a": model(COUNTER, n=2)}, "a a").page
     page.evaluate("dispatchEvent(new PageTransitionEvent('pagehide', { persisted: true }))")
     assert page.evaluate("window.left") is None
@@ -212,7 +210,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_a_broken_widget_says_so_and_spares_the_others(name: str, mount: Mount) -> None:
+def test_a_broken_widget_says_so_and_spares_the_others(name, mount):
     broken, reason = BROKEN[name]
     models = {"a": broken, "b": model(COUNTER, n=2)}
     visit = mount({name: each for name, each in models.items() if each}, "a b")
@@ -230,9 +228,7 @@ WORDS = """<main>{a}<p><a id="early" href="#open-a">one</a></p><script src="slow
 <p><a id="late" href="#open-a">another</a></p></main>"""
 
 
-def test_words_that_are_read_after_their_widget_is_there_are_a_button(
-    tmp_path: Path, open_page: OpenPage
-) -> None:
+def test_words_that_are_read_after_their_widget_is_there_are_a_button(tmp_path, open_page):
     """As on a long page over a slow line: the widget lives while the rest is still to come."""
     opening = model(f"{OPENING}export default {{ render }};", states=["a"], late=0, opened="")
     with still_read(open_page, tmp_path, {"a": opening}, WORDS) as visit:

@@ -145,7 +145,7 @@ def shown(page: Page, cell: str) -> Locator:
 
 
 @pytest.mark.long
-def test_it_runs_to_the_end_of_the_first_training(page: Page) -> None:
+def test_it_runs_to_the_end_of_the_first_training(page):
     cells = page.evaluate(CELLS)
     training = next(filter(is_first_training, cells))
     ran = [cell for cell in cells[: cells.index(training) + 1] if cell["type"] == "code"]
@@ -157,14 +157,14 @@ def test_it_runs_to_the_end_of_the_first_training(page: Page) -> None:
     assert told.external + told.errors + unsatisfied == []
 
 
-def test_the_widget_answers(page: Page) -> None:
+def test_the_widget_answers(page):
     widget = shown(page, "sorter").locator(".abc-sorter")
     widget.get_by_label("Type three letters").fill("bca")
     expect(widget.locator(".abc-output")).to_have_text(re.compile("^[abc]{3}$"))
     expect(widget.locator(".abc-message")).to_have_text("")
 
 
-def test_a_model_is_trained_beside_the_kernel(page: Page) -> None:
+def test_a_model_is_trained_beside_the_kernel(page):
     """By the page, as on the site: the kernel has nothing to do with it."""
     widget = shown(page, "sorter").locator(".abc-sorter")
     widget.locator(".attn-settings > summary").click()
@@ -175,13 +175,13 @@ def test_a_model_is_trained_beside_the_kernel(page: Page) -> None:
     expect(widget.locator(".attn-train-line").first).to_contain_text("of 27 sorted")
 
 
-def test_what_the_site_folds_is_folded(page: Page) -> None:
+def test_what_the_site_folds_is_folded(page):
     hides = {"hide-input", "remove-input"}
     tagged = {cell["id"] for cell in page.evaluate(CELLS) if hides & {*cell["tags"]}}
     assert tagged and set(page.folded) == tagged
 
 
-def test_the_widget_follows_the_kernel(page: Page) -> None:
+def test_the_widget_follows_the_kernel(page):
     """As it does where a cell loads what it has just trained."""
     page.evaluate(
         """() => jupyterapp.shell.currentWidget.sessionContext.session.kernel
@@ -192,7 +192,7 @@ def test_the_widget_follows_the_kernel(page: Page) -> None:
     expect(widget.get_by_label("Model")).to_have_value("strict")
 
 
-def test_cards_solutions_and_citations_are_rendered(page: Page) -> None:
+def test_cards_solutions_and_citations_are_rendered(page):
     cells = [cell["id"] for cell in page.evaluate(CELLS) if cell["type"] == "markdown"]
     name = next(re.match("exercise-[a-z]+$", cell)[0] for cell in cells if "exercise-" in cell)
     card = shown(page, name).locator("aside")
@@ -212,9 +212,7 @@ def test_cards_solutions_and_citations_are_rendered(page: Page) -> None:
 
 
 @pytest.mark.parametrize("trusted", [True, False])
-def test_a_figure_is_drawn_whether_the_notebook_is_trusted_or_not(
-    trusted: bool, page: Page
-) -> None:
+def test_a_figure_is_drawn_whether_the_notebook_is_trusted_or_not(trusted, page):
     """One from another account is not, and what could do harm is taken out of its outputs."""
     page.evaluate(
         """async (trusted) => {
@@ -236,7 +234,7 @@ def test_a_figure_is_drawn_whether_the_notebook_is_trusted_or_not(
 
 
 @pytest.mark.long
-def test_the_books_own_lesson_runs_to_its_end(page: Page) -> None:
+def test_the_books_own_lesson_runs_to_its_end(page):
     cells = page.evaluate(
         f"""async (path) => {{
             const other = await jupyterapp.commands.execute('docmanager:open', {{path}});
@@ -256,7 +254,7 @@ def test_the_books_own_lesson_runs_to_its_end(page: Page) -> None:
     assert sum("image/png" in each.get("data", {}) for each in outputs) == 4
 
 
-def test_jupyterlab_accepts_its_extensions(folder: Path) -> None:
+def test_jupyterlab_accepts_its_extensions(folder):
     """Whoever looks after them marks one that was built for another JupyterLab."""
     command = [sys.executable, "-m", "jupyterlab.labextensions", "list"]
     listed = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)

@@ -50,7 +50,7 @@ def lesson(stem: str, browser: Browser, request: pytest.FixtureRequest) -> Itera
         yield open_page(address(stem)).page
 
 
-def test_a_lesson_is_short(lesson: Page) -> None:
+def test_a_lesson_is_short(lesson):
     found = lesson.evaluate(COUNT)
     assert 1_000 < found["words"] <= WORDS, found
     assert 4 <= found["figures"] <= FIGURES, found
@@ -58,7 +58,7 @@ def test_a_lesson_is_short(lesson: Page) -> None:
     assert all(rows <= ROWS and columns <= COLUMNS for rows, columns in found["tables"]), found
 
 
-def test_its_code_is_worth_reading(stem: str) -> None:
+def test_its_code_is_worth_reading(stem):
     """What only calls the package is folded (tests/test_folding.py); few cells are left open."""
     lines = shown = 0
     for cell in nbformat.read(ROOT / lesson_page(stem), as_version=4).cells:
@@ -70,7 +70,7 @@ def test_its_code_is_worth_reading(stem: str) -> None:
     assert LEAST <= shown <= MOST
 
 
-def test_its_code_is_not_cut_and_its_figures_fit_a_phone(lesson: Page) -> None:
+def test_its_code_is_not_cut_and_its_figures_fit_a_phone(lesson):
     """On a laptop's screen no line has to be scrolled to, folded cells and solutions included.
 
     On a phone a figure is whole: `book.kit.figures` lets no letter become too small for that.
@@ -89,7 +89,7 @@ def test_its_code_is_not_cut_and_its_figures_fit_a_phone(lesson: Page) -> None:
     assert not figures, "at most 5.5 inches wide, letters of at least 10 points"
 
 
-def test_its_evidence_trains_nothing(stem: str) -> None:
+def test_its_evidence_trains_nothing(stem):
     """It reads records, and so takes seconds: `make bench` says how many."""
     chapter = read_chapter(ROOT, (ROOT / evidence_page(stem)).relative_to(ROOT))
     assert chapter.cells

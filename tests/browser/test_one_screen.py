@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import Locator
 
-from .conftest import SHOWING, OpenPage, Visit, address
+from .conftest import SHOWING, Visit, address
 from .training_page import TRAIN
 from .widget_page import of_lesson
 
@@ -53,9 +53,7 @@ def seen(widget: Locator, part: str) -> bool:
 
 
 @pytest.mark.parametrize(("stem", "parts"), SCREENS)
-def test_question_controls_and_result_are_seen_together(
-    stem: str, parts: list[str], open_page: OpenPage
-) -> None:
+def test_question_controls_and_result_are_seen_together(stem, parts, open_page):
     visit = open_page(address(stem))
     widget = first_widget(visit, LAPTOP, parts[0])
     assert [part for part in parts if not seen(widget, part)] == []
@@ -64,9 +62,7 @@ def test_question_controls_and_result_are_seen_together(
 
 
 @pytest.mark.parametrize(("stem", "parts"), TRAINED)
-def test_on_a_phone_train_is_on_the_screen_of_what_it_trains(
-    stem: str, parts: list[str], open_page: OpenPage
-) -> None:
+def test_on_a_phone_train_is_on_the_screen_of_what_it_trains(stem, parts, open_page):
     visit = open_page(address(stem), width=PHONE["width"])
     what, *_ = parts
     widget = first_widget(visit, PHONE, what, at=what)
@@ -75,7 +71,7 @@ def test_on_a_phone_train_is_on_the_screen_of_what_it_trains(
     visit.assert_clean()
 
 
-def test_the_contents_of_the_page_come_up_from_under_a_widget(open_page: OpenPage) -> None:
+def test_the_contents_of_the_page_come_up_from_under_a_widget(open_page):
     """It covers them where it is wide; whoever goes there with the keyboard sees where they are."""
     visit = open_page("book/lessons/trm/trm.html")
     first_widget(visit, LAPTOP)

@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 
 from book.site.dependencies import lesson_page
 
-from .conftest import ROOT, SHOWING, OpenPage, address
+from .conftest import ROOT, SHOWING, address
 
 LINK = 'article a[href^="#open-"]'
 NOTEBOOKS = {stem: (ROOT / lesson_page(stem)).read_text("utf-8") for stem in SHOWING}
@@ -40,7 +40,7 @@ IN_VIEW = """() => {
 }"""
 
 
-def test_some_pages_have_such_links() -> None:
+def test_some_pages_have_such_links():
     assert WITH_LINKS
 
 
@@ -54,7 +54,7 @@ CHOSEN = """() => [...document.querySelectorAll(".attn-widget")].map((widget) =>
 
 @pytest.mark.by_day(2)
 @pytest.mark.parametrize("path", WITH_LINKS)
-def test_all_words_open_a_state_and_give_back_what_was(path: str, open_page: OpenPage) -> None:
+def test_all_words_open_a_state_and_give_back_what_was(path, open_page):
     """Nothing scrolls; where the widget is out of sight a way leads there, and Back returns."""
     visit = open_page(path)
     page = visit.page
@@ -93,7 +93,7 @@ def test_all_words_open_a_state_and_give_back_what_was(path: str, open_page: Ope
     visit.assert_clean()
 
 
-def test_an_address_leads_to_a_widget_far_down_the_page(open_page: OpenPage) -> None:
+def test_an_address_leads_to_a_widget_far_down_the_page(open_page):
     """Below figures and code; and again when the page is read anew."""
     visit = open_page("book/lessons/dialectical/dialectical.html")
     page = visit.page

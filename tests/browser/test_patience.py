@@ -92,7 +92,7 @@ OF_THE_PAGE = "Your code ran. What the page does with it then was stopped"
         *(("judge", 60, OF_THE_PAGE), ("program", 60, OF_THE_PAGE)),
     ],
 )
-def test_what_ends_it_is_work(made_up: Page, action: str, seconds: int, words: str) -> None:
+def test_what_ends_it_is_work(made_up, action, seconds, words):
     """A piece is a quarter of a second. What the page has to do is not blamed on the code."""
     put(made_up, action)
     assert made_up.evaluate(WORKED, 4 * seconds - 1) == 4 * seconds - 1
@@ -104,7 +104,7 @@ def test_what_ends_it_is_work(made_up: Page, action: str, seconds: int, words: s
     assert f"as an ordinary laptop does in {seconds} seconds." in said
 
 
-def test_each_question_has_its_own(made_up: Page) -> None:
+def test_each_question_has_its_own(made_up):
     """What waits for another is measured from when the Worker comes to it."""
     put(made_up, "judge")
     made_up.evaluate("put", "run")
@@ -119,7 +119,7 @@ def test_each_question_has_its_own(made_up: Page) -> None:
     assert "as an ordinary laptop does in 8 seconds" in late
 
 
-def test_the_second_worker_goes_when_there_is_an_answer(made_up: Page) -> None:
+def test_the_second_worker_goes_when_there_is_an_answer(made_up):
     """Not before its piece is done, or a browser would tell of what it still asked for."""
     put(made_up, "run")
     made_up.evaluate("answer.run()")
@@ -129,9 +129,7 @@ def test_the_second_worker_goes_when_there_is_an_answer(made_up: Page) -> None:
     assert made_up.evaluate("[pieces.length, rests]") == [0, 1]
 
 
-def test_without_a_second_worker_a_machine_that_sleeps_sleeps_through_a_second(
-    made_up: Page,
-) -> None:
+def test_without_a_second_worker_a_machine_that_sleeps_sleeps_through_a_second(made_up):
     put(made_up, "run")
     for _ in range(31):
         made_up.evaluate("pieces.pop().reject()")
@@ -142,7 +140,7 @@ def test_without_a_second_worker_a_machine_that_sleeps_sleeps_through_a_second(
     assert len(made_up.evaluate("said")) == 1
 
 
-def test_what_is_stopped_while_it_starts_leaves_the_next_alone(page: Page) -> None:
+def test_what_is_stopped_while_it_starts_leaves_the_next_alone(page):
     """Python comes late for the first, and has no Worker any more: the second has its own."""
     page.evaluate(
         """async () => {
@@ -192,9 +190,7 @@ TOO_DEEP = {
 
 @pytest.mark.by_day(5)
 @pytest.mark.parametrize("name", [*ENDLESS, *TOO_DEEP])
-def test_what_does_not_end_or_is_too_deep_is_ended_and_the_next_run_works(
-    page: Page, name: str
-) -> None:
+def test_what_does_not_end_or_is_too_deep_is_ended_and_the_next_run_works(page, name):
     """With quick pieces; those that are done on the site end code in `test_cells.py`."""
     said, after = page.evaluate(TWO, [(ENDLESS | TOO_DEEP)[name], name in ENDLESS])
     deep = "it calls or nests deeper than Python can follow in a page."

@@ -33,13 +33,13 @@ def text(book: PdfWriter, number: int) -> str:
     return re.sub(r"\s+", " ", book.pages[number].extract_text())
 
 
-def test_each_page_has_its_number_the_version_and_the_licence(book: PdfWriter) -> None:
+def test_each_page_has_its_number_the_version_and_the_licence(book):
     for number in range(1, len(book.pages)):
         assert text(book, number).endswith(f"Attention Notes 1.0. MIT licence {number + 1}")
     assert "Attention Notes 1.0" in text(book, 0) and "MIT licence" in text(book, 0)
 
 
-def test_contents_and_bookmarks_lead_to_the_pages_that_begin_so(book: PdfWriter) -> None:
+def test_contents_and_bookmarks_lead_to_the_pages_that_begin_so(book):
     told = text(book, 1)
     found = {item["/Title"]: book.get_destination_page_number(item) for item in flat(book.outline)}
     titles = [title for title in found if title != "Reference"]
@@ -53,7 +53,7 @@ def flat(outline: object) -> list[dict[str, str]]:
     return [one for each in outline for one in (flat(each) if isinstance(each, list) else [each])]  # type: ignore[attr-defined]
 
 
-def test_no_word_asks_for_a_hand_and_no_solution_is_read(book: PdfWriter) -> None:
+def test_no_word_asks_for_a_hand_and_no_solution_is_read(book):
     everything = " ".join(text(book, number) for number in range(len(book.pages)))
     asks = "Press(?! and Wolf)|click|Show the code|Show alone|Not yet:|Solution|Train one"
     assert re.findall(asks, everything) == []
@@ -63,7 +63,7 @@ def test_no_word_asks_for_a_hand_and_no_solution_is_read(book: PdfWriter) -> Non
     assert f"Live: book/lessons/{STEMS[0]}/{STEMS[0]}.html" in everything
 
 
-def test_links_between_its_pages_stay_in_it(book: PdfWriter) -> None:
+def test_links_between_its_pages_stay_in_it(book):
     links = [one.get_object() for page in book.pages for one in page.get("/Annots", [])]
     addresses = [str(link["/A"]["/URI"]) for link in links if "/URI" in link.get("/A", {})]
     assert [one for one in addresses if not one.startswith("http")] == []
@@ -71,7 +71,7 @@ def test_links_between_its_pages_stay_in_it(book: PdfWriter) -> None:
 
 
 @pytest.mark.parametrize("path", [entry.path for entry in ENTRIES if entry.path])
-def test_nothing_is_cut_at_the_right(path: str, open_page: object) -> None:
+def test_nothing_is_cut_at_the_right(path, open_page):
     visit: Visit = open_page(f"{path}.html", width=round((A4 - 2 * 51) * 4 / 3))  # type: ignore[operator]
     visit.page.emulate_media(media="print")
     assert visit.page.evaluate(CUT) == []

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable, Iterator
 from functools import cache, partial
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -190,7 +189,7 @@ X: dict[str, Shaped] = {
 
 
 @pytest.mark.parametrize("name", X)
-def test_an_operation_is_torchs(page: Page, name: str) -> None:
+def test_an_operation_is_torchs(page, name):
     function = X[name]
     wanted = function.__code__.co_varnames[: function.__code__.co_argcount]
 
@@ -238,9 +237,7 @@ NEXT: list[Callable[[Tensor, Tensor], Tensor]] = [
     steps=st.lists(st.tuples(st.sampled_from(range(len(NEXT))), st.integers(0, 5)), max_size=8),
     shape=st.tuples(*[st.integers(1, 4)] * 3),
 )
-def test_operations_after_one_another_are_torchs(
-    page: Page, steps: list[tuple[int, int]], shape: tuple[int, ...]
-) -> None:
+def test_operations_after_one_another_are_torchs(page, steps, shape):
     def function(x: Tensor, y: Tensor) -> Tensor:
         values = [x, y]
         for which, other in steps:
@@ -252,7 +249,7 @@ def test_operations_after_one_another_are_torchs(
     assert_same(page, function, inputs)
 
 
-def test_several_outputs_may_be_one_tensor_and_an_input(page: Page) -> None:
+def test_several_outputs_may_be_one_tensor_and_an_input(page):
     def function(tensors: Tensors) -> Tensors:
         x = tensors["x"]
         y = x.exp()
@@ -328,7 +325,7 @@ def assert_trains_as_torch(
 
 @pytest.mark.by_day(5)
 @pytest.mark.parametrize("name", STEPS)
-def test_a_chapters_step_is_torchs_and_ten_of_them_are(page: Page, name: str) -> None:
+def test_a_chapters_step_is_torchs_and_ten_of_them_are(page, name):
     step, model, program = exported(name)
     first = assert_trains_as_torch(page, model, step, program, 10 if step.tame else 1)
     assert any(bool(gradient.abs().max() > 1e-4) for gradient in first.values())
@@ -336,7 +333,7 @@ def test_a_chapters_step_is_torchs_and_ten_of_them_are(page: Page, name: str) ->
 
 @pytest.mark.by_day(4)
 @pytest.mark.parametrize("name", LAYERS)
-def test_a_layer_of_torch_is_torchs_and_trains_in_the_page(page: Page, name: str) -> None:
+def test_a_layer_of_torch_is_torchs_and_trains_in_the_page(page, name):
     """Forwards, and five steps of its training, in double."""
     torch.manual_seed(5)
     model = InALanguageModel(LAYERS[name]()).double()
@@ -351,9 +348,7 @@ def test_a_layer_of_torch_is_torchs_and_trains_in_the_page(page: Page, name: str
 
 
 @pytest.mark.parametrize("shape", [(4, 3), (4, 3, 5), (2, 3, 4, 5)], ids=str)
-def test_a_batch_norm_in_evaluation_takes_what_it_has_kept(
-    page: Page, shape: tuple[int, ...]
-) -> None:
+def test_a_batch_norm_in_evaluation_takes_what_it_has_kept(page, shape):
     g = Generator().manual_seed(1)
     layer = (nn.BatchNorm2d if len(shape) == 4 else nn.BatchNorm1d)(3).double().eval()
     for name, kept in layer.state_dict().items():
@@ -374,7 +369,7 @@ def test_a_batch_norm_in_evaluation_takes_what_it_has_kept(
 
 @pytest.mark.parametrize("wasm", [False, True])
 @pytest.mark.parametrize("name", ["deep_qkv gated", "triple_product angle", "trm softmax"])
-def test_a_step_in_single_precision_is_close(page: Page, name: str, wasm: bool) -> None:
+def test_a_step_in_single_precision_is_close(page, name, wasm):
     step, model, program = exported(name)
     inputs = inputs_of(model, step)
     single = {k: v.float() if v.is_floating_point() else v for k, v in inputs.items()}
@@ -389,9 +384,7 @@ def test_a_step_in_single_precision_is_close(page: Page, name: str, wasm: bool) 
 
 
 @pytest.mark.parametrize("rates", [{}, {"fast": 15}])
-def test_adamw_is_torchs_also_at_a_rate_of_a_parameters_own(
-    page: Page, rates: dict[str, float]
-) -> None:
+def test_adamw_is_torchs_also_at_a_rate_of_a_parameters_own(page, rates):
     start = torch.tensor([0.3, -1.2, 0.0], dtype=torch.float64)
     inputs = {name: start.clone() for name in ("slow", "fast")}
 
@@ -416,7 +409,7 @@ def test_adamw_is_torchs_also_at_a_rate_of_a_parameters_own(
 
 
 @pytest.mark.parametrize("plan", [(100, 7, 0.1), (30, 0, 0.0), (5, 5, 0.3)])
-def test_the_schedule_is_the_packages(page: Page, plan: tuple[int, int, float]) -> None:
+def test_the_schedule_is_the_packages(page, plan):
     found = page.evaluate(
         "([n, warmup, last]) => { const factor = tools.warmupCosine(n, warmup, last);"
         " return Array.from({ length: n + 1 }, (_, i) => factor(i)); }",
@@ -426,7 +419,7 @@ def test_the_schedule_is_the_packages(page: Page, plan: tuple[int, int, float]) 
     assert found == pytest.approx(wanted, rel=1e-14, abs=1e-16)
 
 
-def test_the_fast_exponential_is_close_over_its_range(page: Page) -> None:
+def test_the_fast_exponential_is_close_over_its_range(page):
     x = torch.linspace(-87.2, 88.6, 20_011, dtype=torch.float64)
     found = page.evaluate("(x) => x.map(tools.fastExp)", x.tolist())
     off = (torch.tensor(found, dtype=torch.float64) / x.exp() - 1).abs().max()
@@ -445,14 +438,14 @@ def drawn(page: Page, seed: int, method: str, count: int) -> Tensor:
     return torch.tensor(numbers, dtype=torch.float64)
 
 
-def test_a_seed_gives_the_same_numbers_again_and_another_gives_others(page: Page) -> None:
+def test_a_seed_gives_the_same_numbers_again_and_another_gives_others(page):
     first = drawn(page, 7, "uniform", 50)
     assert torch.equal(first, drawn(page, 7, "uniform", 50))
     for other in (6, 8, 7 + 2**31):
         assert (first - drawn(page, other, "uniform", 50)).abs().min() > 0
 
 
-def test_random_numbers_have_their_distribution(page: Page) -> None:
+def test_random_numbers_have_their_distribution(page):
     # Kolmogorov and Smirnov: beyond 2.2 / √n once in ten thousand times
     n = 4000
     rank = torch.arange(n, dtype=torch.float64) / n
@@ -466,7 +459,7 @@ def test_random_numbers_have_their_distribution(page: Page) -> None:
     assert (counts - n / 6).abs().max() < 4.5 * math.sqrt(n * 5 / 36)
 
 
-def test_starting_weights_are_drawn_as_they_are_described(page: Page) -> None:
+def test_starting_weights_are_drawn_as_they_are_described(page):
     normal = {"draw": "normal", "mean": 0.0, "std": 1.0}
     term = {"of": 0, "count": 4, "from": 0, "step": 2, "advance": 1}
     terms = [{**term, "factor": 0.5, "start": 0}, {**term, "factor": -0.5, "start": 1}]
@@ -523,9 +516,7 @@ AFTER = 9
     one=st.booleans(),
     seed=st.integers(0, 99),
 )
-def test_the_product_in_webassembly_is_the_sum_in_its_order(
-    page: Page, sizes: tuple[int, int, int, int], turned: tuple[bool, bool], one: bool, seed: int
-) -> None:
+def test_the_product_in_webassembly_is_the_sum_in_its_order(page, sizes, turned, one, seed):
     B, M, N, K = sizes
     am, ak = (1, M) if turned[0] else (K, 1)
     bk, bn = (1, K) if turned[1] else (N, 1)
@@ -564,9 +555,7 @@ SIGMOID = """({ values, from, to, size }) => {
 )
 @example(values=[math.inf, -math.inf, math.nan, 0.0, -0.0], apart=1)
 @example(values=[87.25, 87.375, -88.625, -88.75, -104.0, 1e-40, 3e38], apart=0)
-def test_a_sigmoid_in_webassembly_has_the_bits_of_the_one_without(
-    page: Page, values: list[float], apart: int
-) -> None:
+def test_a_sigmoid_in_webassembly_has_the_bits_of_the_one_without(page, values, apart):
     to = 1 + len(values) + apart
     # As text: what is passed as a number is no infinity.
     shown = "[" + ",".join(str(x).replace("inf", "Infinity").replace("nan", "NaN") for x in values)
@@ -580,9 +569,7 @@ def test_a_sigmoid_in_webassembly_has_the_bits_of_the_one_without(
 
 
 @pytest.mark.parametrize(("shape", "quicker"), [((67, 67), True), ((63, 65), False)])
-def test_a_long_row_of_sigmoids_is_the_same_with_vectors_and_without(
-    page: Page, shape: tuple[int, int], quicker: bool
-) -> None:
+def test_a_long_row_of_sigmoids_is_the_same_with_vectors_and_without(page, shape, quicker):
     def gated(tensors: Tensors) -> Tensors:
         gate = tensors["x"].sigmoid()
         return {"y": gate * tensors["x"] + gate, "turned": tensors["x"].T.sigmoid()}
@@ -599,9 +586,7 @@ def test_a_long_row_of_sigmoids_is_the_same_with_vectors_and_without(
         torch.testing.assert_close(fast[name], tensor.double(), rtol=1e-5, atol=1e-6)
 
 
-def test_there_are_no_vectors_where_webassembly_may_not_be(
-    browser: Browser, tmp_path: Path
-) -> None:
+def test_there_are_no_vectors_where_webassembly_may_not_be(browser, tmp_path):
     with empty_page(browser, tmp_path, STRICT_POLICY) as page:
         program_page.load_tools(page)
         assert page.evaluate("tools.loadVectors(100)") is None

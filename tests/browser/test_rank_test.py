@@ -9,7 +9,7 @@ import torch
 
 from attn_notes.analysis import statistics
 
-from .asked import Asked, asking
+from .asked import asking
 
 ask = asking("deep_qkv")
 NEVER = None  # JSON has no infinity
@@ -32,7 +32,7 @@ def tensor(values: list[float | None]) -> torch.Tensor:
     return torch.tensor([math.inf if value is None else value for value in values])
 
 
-def test_a_comparison_is_the_one_of_the_package(ask: Asked) -> None:
+def test_a_comparison_is_the_one_of_the_package(ask):
     cases = crowds()
     found = ask("(all) => all.map(([a, b]) => widget.compared(a, b))", cases)
     for (ours, theirs), each in zip(cases, found, strict=True):
@@ -41,7 +41,7 @@ def test_a_comparison_is_the_one_of_the_package(ask: Asked) -> None:
         assert each["p"] == pytest.approx(expected.p, abs=1e-9)
 
 
-def test_holm_and_the_words_for_a_chance_are_those_of_the_package(ask: Asked) -> None:
+def test_holm_and_the_words_for_a_chance_are_those_of_the_package(ask):
     draw = random.Random(1)
     families = [[draw.random() ** 3 for _ in range(n)] for n in range(1, 9) for _ in range(5)]
     found = ask("(all) => all.map((p) => widget.holm(p))", families)
@@ -53,9 +53,7 @@ def test_holm_and_the_words_for_a_chance_are_those_of_the_package(ask: Asked) ->
 
 @pytest.mark.parametrize("questions", [1, 2, 5, 12])
 @pytest.mark.parametrize("others", [None, 4, 17])
-def test_so_few_seeds_tell_nothing_and_one_more_may(
-    questions: int, others: int | None, ask: Asked
-) -> None:
+def test_so_few_seeds_tell_nothing_and_one_more_may(questions, others, ask):
     def least(seeds: int) -> float:
         """The smallest p that so many seeds can come to, all of them before all others."""
         crowd = torch.arange(float(seeds)), 1e3 + torch.arange(float(others or seeds))

@@ -16,7 +16,7 @@ from attn_notes.training.checkpoint import load_weights
 from attn_notes.training.schedules import warmup_cosine
 
 from ..programs.scripts import HOW, Line, saved, squares
-from .conftest import CheckPage, Visit, recorded, serve
+from .conftest import Visit, recorded, serve
 from .training_page import NO_BLOBS
 from .widget_page import light_and_dark
 
@@ -86,7 +86,7 @@ def line(tmp_path: Path) -> Trained:
 
 
 @pytest.mark.parametrize("disk", [False, True])
-def test_it_trains_as_torch_does(disk: bool, line: Trained, opened: Callable[[str], Page]) -> None:
+def test_it_trains_as_torch_does(disk, line, opened):
     page, model, batches = line
     before = model.fixed.weight.detach().clone()
     with serve(page.parent) as address:
@@ -95,9 +95,7 @@ def test_it_trains_as_torch_does(disk: bool, line: Trained, opened: Callable[[st
     assert torch.equal(model.fixed.weight.double(), before)
 
 
-def test_it_is_for_everybody_on_a_phone(
-    line: Trained, opened: Callable[[str], Page], axe: CheckPage
-) -> None:
+def test_it_is_for_everybody_on_a_phone(line, opened, axe):
     page = opened(line[0].as_uri())
     page.get_by_role("textbox", name="Seed").fill("-1")
     expect(page.get_by_role("alert")).not_to_be_empty()
@@ -121,9 +119,7 @@ AT_REST = """async () => {
 }"""
 
 
-def test_it_pauses_goes_on_and_starts_again_at_any_time(
-    line: Trained, opened: Callable[[str], Page]
-) -> None:
+def test_it_pauses_goes_on_and_starts_again_at_any_time(line, opened):
     """In the middle of a long training; what it then says and has is its transcript."""
     page = opened(line[0].as_uri())
     body, train_it = page.locator("body"), page.locator("#train")
@@ -142,7 +138,7 @@ def test_it_pauses_goes_on_and_starts_again_at_any_time(
     expect(page.locator("#now")).to_be_empty()
 
 
-def test_where_a_worker_imports_no_blob_it_trains(line: Trained, context: BrowserContext) -> None:
+def test_where_a_worker_imports_no_blob_it_trains(line, context):
     page = context.new_page()
     page.add_init_script(NO_BLOBS)
     page.goto(line[0].as_uri())
@@ -151,9 +147,7 @@ def test_where_a_worker_imports_no_blob_it_trains(line: Trained, context: Browse
     page.close()
 
 
-def test_a_model_in_single_precision_trains_all_steps(
-    opened: Callable[[str], Page], tmp_path: Path
-) -> None:
+def test_a_model_in_single_precision_trains_all_steps(opened, tmp_path):
     """And falls as far as torch's, to what single precision can tell. A loss is before its step."""
     model = Line(Generator().manual_seed(1))
     batch = torch.randn(8, 3, generator=Generator().manual_seed(2))

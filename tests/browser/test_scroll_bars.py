@@ -51,7 +51,7 @@ def page(roomy: Browser, server: str) -> Iterator[Page]:
 
 
 @pytest.mark.parametrize("path", by_day(PAGES, OPEN))
-def test_nothing_is_too_wide_or_cut_at_any_width(path: str, page: Page, server: str) -> None:
+def test_nothing_is_too_wide_or_cut_at_any_width(path, page, server):
     visit = Visit(page)
     page.goto(server + path)
     visit.settle()
@@ -63,7 +63,7 @@ def test_nothing_is_too_wide_or_cut_at_any_width(path: str, page: Page, server: 
     assert found == {}
 
 
-def test_the_last_line_of_an_editor_is_seen_and_what_is_typed_too(page: Page, server: str) -> None:
+def test_the_last_line_of_an_editor_is_seen_and_what_is_typed_too(page, server):
     """Whatever is typed: wide letters, tabs, an empty last line; the caret stays in sight."""
     page.goto(server + "book/workbench.html")
     editor = page.locator(".attn-editor").first

@@ -19,7 +19,7 @@ from attn_notes.tasks import sorting
 from book.site.dependencies import lesson_of, own_stems, toc_entries
 
 from ..packed import whole
-from .conftest import CHAPTERS, ROOT, CheckPage, OpenPage, Visit, address, by_day, opened
+from .conftest import CHAPTERS, ROOT, CheckPage, Visit, address, by_day, opened
 from .training_page import PATIENCE, told
 
 Theme = Literal["light", "dark"]
@@ -35,6 +35,7 @@ LOOKS: list[tuple[int, Theme, bool]] = [
 OWN = [address(stem) for stem in own_stems(ROOT)]
 
 LIMIT = 700_000  # bytes, gzipped, of everything that a first visit to a chapter asks for
+FILES = 24  # of them
 ENTRIES = [re.sub(r"\.\w+$", "", entry) for entry in toc_entries(ROOT)]
 PAGES = sorted([*(f"{entry}.html" for entry in ENTRIES), "index.html", "search.html"])
 """What a reader opens: not the frame of the workbench, which is never seen (test_workbench.py)."""
@@ -75,9 +76,7 @@ ONE_OF_EACH = list({Path(path).parent: path for path in [*PAGES, "book/index.htm
 
 
 @pytest.mark.parametrize("path", by_day(PAGES, {*ONE_OF_EACH, *CHAPTERS, *OWN}))
-def test_page_is_clean_in_a_subfolder_of_a_strict_host(
-    path: str, strict_server: str, open_page: OpenPage, axe: CheckPage
-) -> None:
+def test_page_is_clean_in_a_subfolder_of_a_strict_host(path, strict_server, open_page, axe):
     visit = open_page(path, base=strict_server)
     visit.assert_clean()
     found = faults(visit.page, axe, phone=path in ONE_OF_EACH)
@@ -87,7 +86,7 @@ def test_page_is_clean_in_a_subfolder_of_a_strict_host(
 
 @pytest.mark.long
 @pytest.mark.parametrize("path", PAGES)
-def test_every_text_stands_out(path: str, open_page: OpenPage, axe: CheckPage) -> None:
+def test_every_text_stands_out(path, open_page, axe):
     """Not three of each kind alone: see `axe`."""
     found = faults(open_page(path).page, axe, every=True)
     assert not found, "\n".join(found)
@@ -128,7 +127,7 @@ PLANTED = {
 }
 
 
-def test_a_fault_is_found_in_the_look_that_has_it(open_page: OpenPage, axe: CheckPage) -> None:
+def test_a_fault_is_found_in_the_look_that_has_it(open_page, axe):
     page = open_page("book/reference/bibliography.html").page
     page.add_style_tag(content="".join(style.format(n) for n, (_, style, _) in PLANTED.items()))
     for name, (element, _, _) in PLANTED.items():
@@ -145,14 +144,12 @@ def test_a_fault_is_found_in_the_look_that_has_it(open_page: OpenPage, axe: Chec
 
 
 @pytest.mark.parametrize("path", by_day(PAGES, {*ONE_OF_EACH, *CHAPTERS}))
-def test_page_works_from_disk(path: str, site: Path, open_page: OpenPage) -> None:
+def test_page_works_from_disk(path, site, open_page):
     open_page(path, base=site.as_uri() + "/").assert_clean()
 
 
 @pytest.mark.parametrize("disk", [False, True], ids=["served", "from disk"])
-def test_search_finds_every_chapter_by_its_title(
-    disk: bool, site: Path, server: str, open_page: OpenPage
-) -> None:
+def test_search_finds_every_chapter_by_its_title(disk, site, server, open_page):
     base = site.as_uri() + "/" if disk else server
     visit = open_page("search.html", base=base)
     for chapter in CHAPTERS:
@@ -164,7 +161,7 @@ def test_search_finds_every_chapter_by_its_title(
     visit.assert_clean()
 
 
-def test_next_leads_from_lesson_to_lesson_and_back(site: Path) -> None:
+def test_next_leads_from_lesson_to_lesson_and_back(site):
     """What backs a lesson leads back to it; elsewhere the pages of a part lead to each other."""
 
     def related(page: str, way: str) -> str | None:
@@ -189,7 +186,7 @@ def test_next_leads_from_lesson_to_lesson_and_back(site: Path) -> None:
 
 
 @pytest.mark.parametrize("width", [1280, 390])
-def test_a_folded_part_of_the_menu_opens_from_the_keyboard(width: int, open_page: OpenPage) -> None:
+def test_a_folded_part_of_the_menu_opens_from_the_keyboard(width, open_page):
     page = open_page(CHAPTERS[0], width=width).page
     if width == 390:
         page.get_by_role("button", name="Toggle primary sidebar").click()
@@ -202,7 +199,7 @@ def test_a_folded_part_of_the_menu_opens_from_the_keyboard(width: int, open_page
     expect(fold).to_have_attribute("open", "")
 
 
-def test_theme_switch_turns_the_page_dark_and_its_icon_shows(open_page: OpenPage) -> None:
+def test_theme_switch_turns_the_page_dark_and_its_icon_shows(open_page):
     page = open_page("book/index.html").page
     page.get_by_role("button", name="Color mode").click()
     assert page.evaluate("document.documentElement.dataset.theme") == "dark"
@@ -219,15 +216,15 @@ FIRST = {"sentences": ".landing-says", "button": ".landing .attn-go", "map": ".l
     ("width", "height", "seen"), [(1280, 800, {*FIRST}), (390, 844, {*FIRST} - {"map"})]
 )
 def test_the_first_screen_says_what_this_is_and_has_something_to_press(
-    width: int, height: int, seen: set[str], open_page: OpenPage
-) -> None:
+    width, height, seen, open_page
+):
     page = open_page("book/index.html", width=width).page
     boxes = {name: page.locator(which).first.bounding_box() for name, which in FIRST.items()}
     assert {name for name, at in boxes.items() if at and at["y"] + at["height"] <= height} == seen
     assert page.locator(".landing button:visible").count() == 1
 
 
-def test_a_press_lets_the_loss_fall_through_the_floor(open_page: OpenPage) -> None:
+def test_a_press_lets_the_loss_fall_through_the_floor(open_page):
     """Then comes the question, with the way on; what has come does not go while another trains."""
     visit = open_page("book/index.html")
     widget = visit.page.locator(".landing .attn-widget")
@@ -249,9 +246,7 @@ def test_a_press_lets_the_loss_fall_through_the_floor(open_page: OpenPage) -> No
 @pytest.mark.by_day(3)
 @pytest.mark.parametrize("width", [1280, 390])
 @pytest.mark.parametrize("path", ["book/index.html", *CHAPTERS])
-def test_widgets_are_mounted_and_the_page_does_not_jump(
-    path: str, width: int, open_page: OpenPage
-) -> None:
+def test_widgets_are_mounted_and_the_page_does_not_jump(path, width, open_page):
     page = open_page(path, width=width, fresh=True).page
     views = page.locator(".live-widget .live-widget-view")
     assert {*views.evaluate_all("all => all.map(e => e.dataset.state)")} == {"ready"}
@@ -276,7 +271,7 @@ def first_visit(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Vi
 @pytest.mark.by_day(2)
 @pytest.mark.parametrize("width", [1280, 390])
 @pytest.mark.parametrize("path", CHAPTERS)
-def test_no_void_is_left_under_a_widget(path: str, width: int, open_page: OpenPage) -> None:
+def test_no_void_is_left_under_a_widget(path, width, open_page):
     """Its place is as high as it is, and was kept about as high before it was there."""
     page = open_page(path + "?bare", width=width).page
     place, widget, kept = page.locator(".live-widget").first.evaluate(
@@ -292,7 +287,7 @@ def test_no_void_is_left_under_a_widget(path: str, width: int, open_page: OpenPa
     assert kept == pytest.approx(widget, abs=3 * 16)
 
 
-def test_weight_of_a_chapter(first_visit: Visit) -> None:
+def test_weight_of_a_chapter(first_visit):
     page = urlsplit(first_visit.page.url).path
     weights: dict[str, int] = {}
     for response in first_visit.responses:
@@ -301,10 +296,11 @@ def test_weight_of_a_chapter(first_visit: Visit) -> None:
             weights[name] = len(gzip.compress(response.body(), mtime=0))
     total = sum(weights.values())
     assert page in weights
-    assert total <= LIMIT, "\n".join(f"{w:>8} {n}" for n, w in sorted(weights.items()))
+    asked = "\n".join(f"{w:>8} {n}" for n, w in sorted(weights.items()))
+    assert total <= LIMIT and len(weights) <= FILES, asked
 
 
-def test_a_solution_opens_from_the_keyboard(first_visit: Visit) -> None:
+def test_a_solution_opens_from_the_keyboard(first_visit):
     page = first_visit.page
     solutions = page.locator("details", has=page.locator("summary", has_text="Solution"))
     if page.url.endswith("/index.html"):
@@ -358,7 +354,7 @@ LOADED_BY_CODE = re.compile(
 )
 
 
-def test_no_file_loads_anything_from_another_host(site: Path) -> None:
+def test_no_file_loads_anything_from_another_host(site):
     found = []
     for path in sorted(site.rglob("*")):
         if path.suffix == ".html":
@@ -393,7 +389,7 @@ TYPE = re.compile(r'>Type<span class="colon">:</span></dt>\s*<dd[^>]*>(.*?)</dd>
 A_TYPE = r"[\w.]+(\[.*\])?( \| [\w.]+(\[.*\])?)*"
 
 
-def test_reference_says_types_where_types_are_said(site: Path) -> None:
+def test_reference_says_types_where_types_are_said(site):
     """And of no field of a tuple only that it is one."""
     pages = [path.read_text("utf-8") for path in (site / "book" / "reference").glob("*.html")]
     found = [said for page in pages for said in TYPE.findall(page)]
@@ -403,7 +399,7 @@ def test_reference_says_types_where_types_are_said(site: Path) -> None:
     assert not any("Alias for field number" in page for page in pages)
 
 
-def test_our_own_files_name_no_other_host(site: Path) -> None:
+def test_our_own_files_name_no_other_host(site):
     folders = (
         ROOT / "book" / "page",
         *(ROOT / "book" / "lessons").glob("*/"),
@@ -445,7 +441,7 @@ const half = total / 2; // e.g. this one
 import("./part.js")"""
 
 
-def test_another_host_is_seen_in_code_of_others_and_in_ours() -> None:
+def test_another_host_is_seen_in_code_of_others_and_in_ours():
     for line in LOADING.splitlines():
         assert LOADED_BY_CODE.search(line), line
     for line in f"{LOADING}\n{NAMING}".splitlines():
@@ -455,7 +451,7 @@ def test_another_host_is_seen_in_code_of_others_and_in_ours() -> None:
 
 
 @pytest.mark.parametrize("path", PAGES)
-def test_every_image_says_what_it_shows(path: str, site: Path) -> None:
+def test_every_image_says_what_it_shows(path, site):
     for image in read(site / path).images:
         source = unquote(urlsplit(str(image["src"])).path)
         if source.endswith("_static/logo.svg"):
@@ -465,7 +461,7 @@ def test_every_image_says_what_it_shows(path: str, site: Path) -> None:
             assert alt not in ("", source, Path(source).name, Path(source).stem), image
 
 
-def test_every_file_that_a_style_sheet_names_is_there(site: Path) -> None:
+def test_every_file_that_a_style_sheet_names_is_there(site):
     """An engine may ask for what no letter of a page needs."""
     sheets = {path: path.read_text("utf-8") for path in site.rglob("*.css")}
     for path in site.rglob("*.html"):
@@ -479,7 +475,7 @@ def test_every_file_that_a_style_sheet_names_is_there(site: Path) -> None:
     assert [f"{path.name}: {url}" for path, url in named if not (path.parent / url).is_file()] == []
 
 
-def test_links_between_pages_resolve(site: Path) -> None:
+def test_links_between_pages_resolve(site):
     pages = {path.resolve(): read(path) for path in site.rglob("*.html")}
     broken = []
     for path, html in pages.items():
@@ -498,9 +494,7 @@ def test_links_between_pages_resolve(site: Path) -> None:
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_what_is_wider_than_its_place_shows_that_it_goes_on(
-    theme: str, open_page: OpenPage
-) -> None:
+def test_what_is_wider_than_its_place_shows_that_it_goes_on(theme, open_page):
     """A shadow at either end, in both themes, of everything that is scrolled on a phone."""
     visit = open_page("book/lessons/dialectical/dialectical_evidence.html", width=390, theme=theme)
     shadows: list[int] = visit.page.evaluate(

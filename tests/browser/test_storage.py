@@ -6,8 +6,6 @@ What fills up while a page is open, and what is said then, is in `tests/widgets/
 import pytest
 from playwright.sync_api import Frame, Page, expect
 
-from .conftest import OpenPage
-
 BARRED = """for (const name of ["localStorage", "sessionStorage"]) {
   const get = () => { throw new DOMException("barred", "SecurityError"); };
   Object.defineProperty(window, name, { configurable: true, get });
@@ -33,7 +31,7 @@ def assert_alive(page: Page | Frame) -> None:
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("path", ["book/index.html", "book/lessons/trm/trm.html"])
-def test_theme_search_and_menu_go_on(path: str, way: str, open_page: OpenPage) -> None:
+def test_theme_search_and_menu_go_on(path, way, open_page):
     """In a browser that keeps nothing."""
     visit = open_page(path, fresh=True)
     visit.page.add_init_script(WAYS[way])
@@ -48,7 +46,7 @@ def test_theme_search_and_menu_go_on(path: str, way: str, open_page: OpenPage) -
     visit.assert_clean()
 
 
-def test_they_go_on_in_a_frame_that_may_store_nothing(open_page: OpenPage, server: str) -> None:
+def test_they_go_on_in_a_frame_that_may_store_nothing(open_page, server):
     """As a learning platform shows a page."""
     visit = open_page("book/index.html", fresh=True)
     visit.page.evaluate(

@@ -1,7 +1,6 @@
 """Training in the page: driven from outside as a reader would, judged by torch."""
 
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 import torch
@@ -20,7 +19,7 @@ OpenPage = Callable[..., Visit]
 
 
 @torch.no_grad()
-def test_what_was_trained_is_a_model_of_the_package(visit: Visit, tmp_path: Path) -> None:
+def test_what_was_trained_is_a_model_of_the_package(visit, tmp_path):
     """The file's weights, in torch: the score that the page gives, and the words that it shows."""
     model = Sorter(Config("plain"), Generator())
     widget, end = trained(visit, model, tmp_path, speed="fast")
@@ -46,17 +45,17 @@ SOME = 3  # seeds
 
 @pytest.mark.by_day
 @of_each_challenge
-def test_some_seeds_meet_a_challenge(stem: str, asked: Challenge, open_page: OpenPage) -> None:
+def test_some_seeds_meet_a_challenge(stem, asked, open_page):
     asked.meet(SOME, open_page(address(stem)))
 
 
 @pytest.mark.long
 @of_each_challenge
-def test_all_seeds_meet_a_challenge(stem: str, asked: Challenge, open_page: OpenPage) -> None:
+def test_all_seeds_meet_a_challenge(stem, asked, open_page):
     asked.meet(asked.seeds, open_page(address(stem)))
 
 
-def test_a_host_that_bars_workers_is_told_of(site: Path, open_page: OpenPage) -> None:
+def test_a_host_that_bars_workers_is_told_of(site, open_page):
     with serve(site, policy=f"{STRICT_POLICY}; worker-src 'none'") as base:
         sorter = open_page(f"{CHAPTER}?bare=training", base=base).page.locator(".abc-sorter")
         sorter.get_by_role("button", name="Train", exact=True).click()
@@ -64,9 +63,7 @@ def test_a_host_that_bars_workers_is_told_of(site: Path, open_page: OpenPage) ->
 
 
 @pytest.mark.parametrize("where", ["strict", "disk", "no blobs"])
-def test_it_trains_wherever_the_page_lies(
-    where: str, open_page: OpenPage, site: Path, request: pytest.FixtureRequest
-) -> None:
+def test_it_trains_wherever_the_page_lies(where, open_page, site, request):
     """Under a policy that allows no code but the page's own, no WebAssembly; or as in WebKit."""
     fixture = "strict_server" if where == "strict" else "server"
     base = site.as_uri() + "/" if where == "disk" else request.getfixturevalue(fixture)

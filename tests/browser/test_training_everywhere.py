@@ -1,7 +1,5 @@
 """What holds in every chapter while it trains in the page: access, nonsense, a phone."""
 
-from collections.abc import Callable
-
 import pytest
 from playwright.sync_api import Locator, expect
 
@@ -40,8 +38,8 @@ def steps(visit: Visit, widget: Locator, more: int = 2) -> None:
 @pytest.mark.by_day(2)
 @pytest.mark.parametrize("stem", TRAINING)
 def test_it_can_be_used_by_everybody_while_it_trains_and_nonsense_changes_nothing(
-    stem: str, open_page: Callable[..., Visit], axe: Callable[..., list[str]]
-) -> None:
+    stem, open_page, axe
+):
     visit = open_page(f"{address(stem)}?bare=training", width=390)
     widget = visit.page.locator(TRAINS).first
     widget.get_by_role("button", name="Train", exact=True).click()

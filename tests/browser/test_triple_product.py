@@ -1,8 +1,7 @@
 """What the explorer computes, draws and trains, beside torch; its day is in transcripts."""
 
 import itertools
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -15,9 +14,8 @@ from attn_notes.models.triple_product import AttentionOnly, cos2_to_plane, proje
 from attn_notes.tasks.copying import Copying
 from book.lessons.triple_product import claims, evidence, explorer, recipe
 
-from .asked import UNLIKELY, Asked, asking, close, near
+from .asked import UNLIKELY, asking, close, near
 from .cell_page import OPEN, Change
-from .conftest import Visit
 from .training_page import TRAIN, Challenge, trained
 from .widget_page import Scene
 
@@ -62,7 +60,7 @@ def scores(q: Tensor, k: Tensor, r: Tensor) -> Tensor:
 
 
 @pytest.mark.parametrize("d", [3, 16])
-def test_scores_are_those_of_torch(d: int, ask: Asked) -> None:
+def test_scores_are_those_of_torch(d, ask):
     q, k, r = torch.randn(3, 60, 1, d, generator=Generator().manual_seed(d), dtype=torch.float64)
     k[:10] = 1.5 * q[:10] - 0.5 * r[:10]  # in the plane
     r[10:20], q[10:20] = torch.eye(d)[0] * 2, torch.eye(d)[0]  # no plane
@@ -77,7 +75,7 @@ def test_scores_are_those_of_torch(d: int, ask: Asked) -> None:
     assert max(volume for _, volume, _ in found) == 0
 
 
-def test_networks_are_those_of_torch_and_their_picture_has_their_scores(ask: Asked) -> None:
+def test_networks_are_those_of_torch_and_their_picture_has_their_scores(ask):
     """Also with a loud token; three coordinates of a key do in place of all."""
     for layers, kind in RUNS:
         model = evidence.trained(layers, kind).half().double().requires_grad_(False)
@@ -118,7 +116,7 @@ def test_networks_are_those_of_torch_and_their_picture_has_their_scores(ask: Ask
 
 
 @pytest.mark.parametrize("task", TASKS)
-def test_what_is_known_of_a_text_is_what_the_task_says(task: Copying, ask: Asked) -> None:
+def test_what_is_known_of_a_text_is_what_the_task_says(task, ask):
     (text,) = sample(task)
     known = """(text, task) => text.map((_, i) => text.slice(0, i + 1)).map((read) =>
         [widget.ideal(read, task), widget.source(read, task)])"""
@@ -143,7 +141,7 @@ def best_loss(task: Copying, x: Tensor) -> float:
     return float(-task.ideal(x)[:, :-1].gather(-1, x[:, 1:, None]).mean())
 
 
-def test_sequences_follow_the_tasks_law(ask: Asked) -> None:
+def test_sequences_follow_the_tasks_law(ask):
     """Every sequence of a small task, as often as it should come."""
     task, n = Copying(vocabulary=2, length=5, periods=(1, 2, 3)), 6000
     x = torch.tensor(ask("(task, n) => widget.heldOut(task, n)", sent(task), n))
@@ -158,7 +156,7 @@ def test_sequences_follow_the_tasks_law(ask: Asked) -> None:
     assert stats.chisquare(found[likely], expected[likely]).pvalue > UNLIKELY
 
 
-def test_a_few_sequences_are_judged_as_many_are(ask: Asked) -> None:
+def test_a_few_sequences_are_judged_as_many_are(ask):
     """The page's own judgement, of weights that come without the Worker's."""
     model = AttentionOnly(recipe.TWO_LAYERS["volume"], Generator().manual_seed(4))
     model.requires_grad_(False)
@@ -180,7 +178,7 @@ NAMES = ("start again", "a loud stranger", "a loud friend", "a whisper")
 
 
 @pytest.mark.parametrize("width", [1280, 390])
-def test_labels_stay_in_the_frame_and_apart(width: int, open_page: Callable[..., Visit]) -> None:
+def test_labels_stay_in_the_frame_and_apart(width, open_page):
     widget = open_page(CHAPTER, width=width).page.locator(".triple-product").first
     by_hand(widget)
     scene = widget.locator(".tp-scene:visible")
@@ -210,9 +208,7 @@ def test_labels_stay_in_the_frame_and_apart(width: int, open_page: Callable[...,
         ("dot product", "2", "400", "6 to 12"),
     ],
 )
-def test_it_learns_to_copy(
-    kind: str, layers: str, steps: str, period: str, visit: Visit, ask: Asked, tmp_path: Path
-) -> None:
+def test_it_learns_to_copy(kind, layers, steps, period, visit, ask, tmp_path):
     """To the chapter's criterion, by the page's word and by torch's on the same sequences."""
     task = recipe.FIXED if period == "12" else recipe.RANDOM
     configs = recipe.ONE_LAYER if layers == "1" else recipe.TWO_LAYERS

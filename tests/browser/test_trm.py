@@ -7,7 +7,6 @@ import itertools
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache, partial
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -26,7 +25,6 @@ from book.lessons.trm.widget import MOST_STEPS, PUZZLE, SudokuExplorer
 
 from .asked import UNLIKELY, Asked, asking, close, near, rebuild, set_weights
 from .cell_page import Change
-from .conftest import Visit
 from .training_page import TRAIN, Challenge, begin, choose, load, train
 from .widget_page import Scene
 
@@ -108,14 +106,14 @@ def compare(ask: Asked, name: str, seed: int, model: TRM, puzzles: Tensor, steps
         near([thought["halt"] for thought in thoughts], halt[:, i])
 
 
-def test_every_kind_of_model_is_that_of_torch(ask: Asked) -> None:
+def test_every_kind_of_model_is_that_of_torch(ask):
     for i, (config, task) in enumerate(KINDS):
         puzzles, _ = task.sample(2, Generator().manual_seed(i))
         compare(ask, str(i), 1, some_model(config, i + 10), puzzles, 3)
 
 
 @pytest.mark.parametrize("n", [10, pytest.param(500, marks=pytest.mark.long)])
-def test_the_models_of_the_lesson_are_those_of_torch(n: int, ask: Asked) -> None:
+def test_the_models_of_the_lesson_are_those_of_torch(n, ask):
     """Not further: where a recursion is chaotic, what is rounded off grows at every step."""
     for name in ("trained here", "untrained"):
         model = TRM(recipe.LIVE.config, Generator())
@@ -129,7 +127,7 @@ def test_the_models_of_the_lesson_are_those_of_torch(n: int, ask: Asked) -> None
 # Boards and puzzles -----------------------------------------------------------------------------
 
 
-def test_boards_are_solved_as_by_python(ask: Asked) -> None:
+def test_boards_are_solved_as_by_python(ask):
     """With one solution, with none and with more."""
     met = set()
     for task in SHAPES:
@@ -149,7 +147,7 @@ def test_boards_are_solved_as_by_python(ask: Asked) -> None:
     assert met == {0, 1, 2}
 
 
-def test_classes_are_told_apart_as_by_python(ask: Asked) -> None:
+def test_classes_are_told_apart_as_by_python(ask):
     for task in (*SHAPES, *STRICTER):
         grids = task.grids(200 if task.symmetries == "labels" else 40, Generator().manual_seed(4))
         found = ask(
@@ -192,8 +190,8 @@ def drawn(ask: Asked, task: Sudoku, kind: str, held: bool | None, n: int) -> tup
     ],
 )
 def test_puzzles_have_one_solution_of_a_class_that_is_held_out_or_trained_on(
-    kind: str, held: bool | None, task: Sudoku, n: int, ask: Asked
-) -> None:
+    kind, held, task, n, ask
+):
     puzzles, found = drawn(ask, task, kind, held, n)
     counts, solutions = task.solve(puzzles)
     assert (counts == 1).all()
@@ -209,7 +207,7 @@ def test_puzzles_have_one_solution_of_a_class_that_is_held_out_or_trained_on(
         assert (task.solve(puzzles[rows].scatter(1, cells[:, None], 0))[0] == 2).all()
 
 
-def test_where_no_class_is_held_out_any_is_drawn_and_none_is_sought_forever(ask: Asked) -> None:
+def test_where_no_class_is_held_out_any_is_drawn_and_none_is_sought_forever(ask):
     some, _ = drawn(ask, Sudoku(2, 2, held_out_share=0.0), "easy", None, 3)
     assert some.shape == (3, 16)
     none = Sudoku(2, 2, held_out_share=1e-6)
@@ -219,7 +217,7 @@ def test_where_no_class_is_held_out_any_is_drawn_and_none_is_sought_forever(ask:
 
 @pytest.mark.long
 @pytest.mark.parametrize(("kind", "n"), [("mixed", 1500), ("minimal", 300)])
-def test_puzzles_are_as_hard_as_those_of_python(kind: str, n: int, ask: Asked) -> None:
+def test_puzzles_are_as_hard_as_those_of_python(kind, n, ask):
     """How many clues they have, and how many rounds solve them."""
     ours, _ = drawn(ask, TASK, kind, False, n)
     theirs, _ = TASK.sample(2 * n, Generator().manual_seed(5), kind, held_out=False)
@@ -240,7 +238,7 @@ def assert_alike(ours: Tensor, theirs: Tensor) -> None:
     ("task", "grids", "each"),
     [(Sudoku(1, 3), 12, 400), pytest.param(TINY, 288, 60, marks=pytest.mark.long)],
 )
-def test_grids_follow_the_law_of_python(task: Sudoku, grids: int, each: int, ask: Asked) -> None:
+def test_grids_follow_the_law_of_python(task, grids, each, ask):
     found = ask(
         """(shape, n) => {
           const { uniform } = widget.random(3);
@@ -255,7 +253,7 @@ def test_grids_follow_the_law_of_python(task: Sudoku, grids: int, each: int, ask
 
 
 @pytest.mark.parametrize("clues", ["." * 36, PUZZLE.replace("4", "."), PUZZLE])
-def test_right_is_what_the_solution_or_the_rules_have(clues: str, ask: Asked) -> None:
+def test_right_is_what_the_solution_or_the_rules_have(clues, ask):
     """Without one solution a digit that no unit has twice; a clue always as it stands."""
     board = torch.tensor([int(digit) for digit in clues.replace(".", "0")])
     solution = TASK.read(PUZZLE)[1]
@@ -285,7 +283,7 @@ def test_right_is_what_the_solution_or_the_rules_have(clues: str, ask: Asked) ->
 # Deep supervision -------------------------------------------------------------------------------
 
 
-def test_seats_are_left_as_in_python(ask: Asked) -> None:
+def test_seats_are_left_as_in_python(ask):
     """How often, for every count of steps, whatever q says: against the law by hand."""
     steps, share, n = 5, 0.3, 4000
     often = """(q, had, halting, n) => {
@@ -336,7 +334,7 @@ def lesson(config: Config, settings: Settings, steps: int, rate: float) -> Any:
 
 @pytest.mark.by_day
 @pytest.mark.parametrize("halting", [True, False])
-def test_ten_steps_are_those_of_python(halting: bool, ask: Asked) -> None:
+def test_ten_steps_are_those_of_python(halting, ask):
     """Losses and averaged weights, of the same puzzles from the same start, in float64."""
     settings = replace(SETTINGS, halt_early=halting)
     model = TRM(SMALL, Generator().manual_seed(2)).double()
@@ -385,7 +383,7 @@ def test_ten_steps_are_those_of_python(halting: bool, ask: Asked) -> None:
     ("steps", "least"),
     [(40, 0.0), pytest.param(300, recipe.GOAL["solved"] - 0.3, marks=pytest.mark.long)],
 )
-def test_small_boards_are_learned_and_judged(steps: int, least: float, ask: Asked) -> None:
+def test_small_boards_are_learned_and_judged(steps, least, ask):
     """Held-out minimal puzzles, judged by torch as well; in the end, most."""
     config = replace(SMALL, width=32, multiple=16, heads=4, cycles=1)
     settings = replace(SETTINGS, seats=16, steps=4, exploration=0.1, ema=0.95)
@@ -400,7 +398,7 @@ def test_small_boards_are_learned_and_judged(steps: int, least: float, ask: Aske
     assert solved >= least
 
 
-def test_the_board_shows_what_torch_makes_of_the_weights(visit: Visit, tmp_path: Path) -> None:
+def test_the_board_shows_what_torch_makes_of_the_weights(visit, tmp_path):
     """As they are downloaded after the first step."""
     widget = visit.page.locator(".trm.attn-widget").first
     begin(widget)
@@ -415,7 +413,7 @@ def test_the_board_shows_what_torch_makes_of_the_weights(visit: Visit, tmp_path:
 
 
 @pytest.mark.long
-def test_the_page_trains_to_the_chapters_criterion(visit: Visit) -> None:
+def test_the_page_trains_to_the_chapters_criterion(visit):
     """All the steps that it offers first: 60 % of the minimal puzzles, in minutes."""
     assert float(train(visit.page.locator(".trm.attn-widget").first)["score"]) >= 0.6
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from unittest.mock import MagicMock
 
 import pytest
-from playwright.sync_api import Browser, Page, TimeoutError
+from playwright.sync_api import Page, TimeoutError
 
 from .. import chromium
 from .conftest import Visit, recorded, serve
@@ -34,7 +34,7 @@ def _ask(page: Page, name: str, how: str = ASK) -> None:
         page.evaluate(how, name)
 
 
-def test_what_a_page_still_waited_for_when_it_was_left_is_no_failure(visit: Visit) -> None:
+def test_what_a_page_still_waited_for_when_it_was_left_is_no_failure(visit):
     page = visit.page
     _ask(page, "late")
     page.reload()
@@ -47,7 +47,7 @@ def test_what_a_page_still_waited_for_when_it_was_left_is_no_failure(visit: Visi
 
 
 @pytest.mark.parametrize("moved", [False, True])
-def test_what_a_page_gives_up_while_it_stays_is_one(moved: bool, visit: Visit) -> None:
+def test_what_a_page_gives_up_while_it_stays_is_one(moved, visit):
     if moved:
         visit.page.reload()
     with visit.page.expect_event("requestfailed"):
@@ -55,14 +55,14 @@ def test_what_a_page_gives_up_while_it_stays_is_one(moved: bool, visit: Visit) -
     assert visit.failed == [visit.page.url + "late"]
 
 
-def test_what_is_missing_is_one_though_the_page_is_left(visit: Visit) -> None:
+def test_what_is_missing_is_one_though_the_page_is_left(visit):
     with visit.page.expect_response("**/missing"):
         _ask(visit.page, "missing")
     visit.page.reload()
     assert visit.failed == [f"404 {visit.page.url}missing"]
 
 
-def test_what_is_refused_is_one_while_a_page_is_being_left() -> None:
+def test_what_is_refused_is_one_while_a_page_is_being_left():
     """By a page made up, in which the new document comes as late as it likes."""
     page = MagicMock()
     visit = recorded(page, "http://book/")
@@ -77,7 +77,7 @@ def test_what_is_refused_is_one_while_a_page_is_being_left() -> None:
     assert visit.failed == ["http://book/file"]
 
 
-def test_a_page_that_could_not_be_left_stays(visit: Visit) -> None:
+def test_a_page_that_could_not_be_left_stays(visit):
     """An address that gives no page ends the leaving: what is given up afterwards is a failure."""
     page = visit.page
     page.route("**/nothing", lambda route: route.fulfill(status=204))
@@ -105,9 +105,7 @@ READ_MODULE = """() => {
 
 
 @pytest.mark.parametrize("source", ["late", "other.html"])
-def test_what_a_frame_still_waited_for_when_it_was_taken_away_is_no_failure(
-    source: str, visit: Visit
-) -> None:
+def test_what_a_frame_still_waited_for_when_it_was_taken_away_is_no_failure(source, visit):
     page = visit.page
     _ask(page, source, FRAME)
     if source != "late":
@@ -119,7 +117,7 @@ def test_what_a_frame_still_waited_for_when_it_was_taken_away_is_no_failure(
     visit.assert_clean()
 
 
-def test_what_a_frame_missed_is_one_though_it_is_taken_away(visit: Visit) -> None:
+def test_what_a_frame_missed_is_one_though_it_is_taken_away(visit):
     """A text that is revoked before it is read; a file that is not there; the page's own."""
     page = visit.page
     _ask(page, "other.html", FRAME)
@@ -134,7 +132,7 @@ def test_what_a_frame_missed_is_one_though_it_is_taken_away(visit: Visit) -> Non
     assert (missing, late) == (f"404 {page.url}missing", page.url + "late")
 
 
-def test_what_a_frame_gives_up_while_it_stays_is_one(visit: Visit) -> None:
+def test_what_a_frame_gives_up_while_it_stays_is_one(visit):
     page = visit.page
     _ask(page, "other.html", FRAME)
     page.frames[1].wait_for_load_state()
@@ -144,9 +142,7 @@ def test_what_a_frame_gives_up_while_it_stays_is_one(visit: Visit) -> None:
 
 
 @pytest.mark.parametrize("make", ["new_page", "new_context"])
-def test_every_page_waits_as_long_as_a_busy_machine_needs(
-    make: str, browser: Browser, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_page_waits_as_long_as_a_busy_machine_needs(make, browser, monkeypatch):
     """Whoever opens it: not for Playwright's half a minute."""
     monkeypatch.setattr(chromium, "HANGS", 50)
     made = getattr(browser, make)()

@@ -6,7 +6,7 @@ How long it takes is another matter: `make bench` prints that.
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from benchmarks import waiting
 
@@ -98,9 +98,7 @@ def tasks(page: Page, *begun_by: str) -> list[int]:
 
 @pytest.mark.by_day(2)
 @pytest.mark.parametrize("stem", TRAINING)
-def test_training_is_the_workers_and_the_page_does_little_between(
-    stem: str, open_page: OpenPage
-) -> None:
+def test_training_is_the_workers_and_the_page_does_little_between(stem, open_page):
     """The page never has a training step of its own; it asks for a slice, and draws the answer."""
     page, widget = watched(stem, open_page, picture="training")
     widget.get_by_role("button", name="Train", exact=True).click()
@@ -116,7 +114,7 @@ def test_training_is_the_workers_and_the_page_does_little_between(
     assert shown or stem == "equilibrium"  # which shows what the Worker itself has measured
 
 
-def test_a_worker_stops_when_its_slice_is_over(open_page: OpenPage) -> None:
+def test_a_worker_stops_when_its_slice_is_over(open_page):
     page, _ = watched("deep_qkv", open_page, picture="training", ticking=True)
     page.evaluate(READ_PAGE)
     taken = page.evaluate(
@@ -131,7 +129,7 @@ def test_a_worker_stops_when_its_slice_is_over(open_page: OpenPage) -> None:
     assert taken == [SLICE // TICK - 1, 2]
 
 
-def test_a_key_is_answered_before_anything_else_happens(open_page: OpenPage) -> None:
+def test_a_key_is_answered_before_anything_else_happens(open_page):
     """All words have been sorted by then: to type one runs nothing."""
     page, widget = watched("deep_qkv", open_page, picture="training")
     before = sum(tasks(page, "page", "input", "answer", "setTimeout", "requestAnimationFrame"))
@@ -151,7 +149,7 @@ def test_a_key_is_answered_before_anything_else_happens(open_page: OpenPage) -> 
     assert after == before > 0
 
 
-def test_a_character_is_written_by_one_forward_pass(open_page: OpenPage) -> None:
+def test_a_character_is_written_by_one_forward_pass(open_page):
     page, _ = watched("dialectical", open_page)
     page.evaluate(READ_PAGE)
     counts = page.evaluate(
@@ -169,7 +167,7 @@ def test_a_character_is_written_by_one_forward_pass(open_page: OpenPage) -> None
     assert counts and all(count == [60, 60] for count in counts)
 
 
-def test_scrubbing_reads_one_state_and_draws_at_once(open_page: OpenPage) -> None:
+def test_scrubbing_reads_one_state_and_draws_at_once(open_page):
     """The states on the way to rest are kept; a second look at one runs nothing at all."""
     _, widget = watched("equilibrium", open_page, picture="network")
     expect(widget.locator(".attn-board")).to_have_attribute("aria-busy", "false")
@@ -191,7 +189,7 @@ def test_scrubbing_reads_one_state_and_draws_at_once(open_page: OpenPage) -> Non
     assert {count for _, count in counts[4:]} == {0}
 
 
-def test_credit_is_found_a_little_at_a_time(open_page: OpenPage) -> None:
+def test_credit_is_found_a_little_at_a_time(open_page):
     """A slice stops as soon as the clock says so; the longest product is never cut."""
     page, widget = watched("equilibrium", open_page, picture="network", ticking=True)
     expect(widget.locator(".attn-board")).to_have_attribute("aria-busy", "false")
@@ -200,7 +198,7 @@ def test_credit_is_found_a_little_at_a_time(open_page: OpenPage) -> None:
     assert max(slices) <= 3 * SLICE // TICK  # at most three programs to a state
 
 
-def test_a_board_is_thought_about_a_little_at_a_time(open_page: OpenPage) -> None:
+def test_a_board_is_thought_about_a_little_at_a_time(open_page):
     """One use of the network, and a look at the clock."""
     page, widget = watched("trm", open_page, ticking=True)
     widget.locator(".trm-more").evaluate("more => { more.open = true }")
@@ -218,7 +216,7 @@ def test_a_board_is_thought_about_a_little_at_a_time(open_page: OpenPage) -> Non
     assert sum(slices) == 24 * uses
 
 
-def test_the_bench_finds_what_it_times(browser: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_bench_finds_what_it_times(browser, monkeypatch):
     """How long it takes is for `make bench`, which nobody runs for weeks."""
     monkeypatch.setattr(waiting, "PATIENCE", 120_000)
     with waiting.pages(browser) as opened:

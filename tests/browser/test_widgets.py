@@ -3,11 +3,11 @@
 import re
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import expect
 
 from book.page import bundle
 
-from .conftest import SHOWING, CheckPage, OpenPage, address
+from .conftest import SHOWING, address
 from .widget_page import Scene, assert_large_enough, light_and_dark, of_lesson
 
 SCENES: list[tuple[str, Scene]] = [
@@ -19,9 +19,7 @@ STEADY = 1.5  # rem: a scroll bar, a line
 @pytest.mark.by_day(3)
 @pytest.mark.parametrize("where", ["bare", pytest.param("lesson", marks=pytest.mark.long)])
 @pytest.mark.parametrize(("stem", "scene"), SCENES, ids=[s.name for _, s in SCENES])
-def test_every_state_is_for_everybody(
-    stem: str, scene: Scene, where: str, open_page: OpenPage, axe: CheckPage
-) -> None:
+def test_every_state_is_for_everybody(stem, scene, where, open_page, axe):
     """At a desk and on a phone: no wider than the page, always as high, large enough letters.
 
     And what axe asks for, in both themes: of what is new at a desk, and of the end on a phone.
@@ -49,9 +47,7 @@ def test_every_state_is_for_everybody(
 
 
 @pytest.mark.parametrize("stem", SHOWING)
-def test_what_is_hidden_is_not_shown_where_no_sheet_of_the_site_stands_by(
-    browser: Browser, stem: str
-) -> None:
+def test_what_is_hidden_is_not_shown_where_no_sheet_of_the_site_stands_by(browser, stem):
     """As in JupyterLab, whatever display its class asks for."""
     sheet = bundle.style(stem)
     classes = sorted(set(re.findall(r"\.([a-z][\w-]*)", sheet)))

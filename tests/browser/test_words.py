@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from .conftest import CHAPTERS, CheckPage, OpenPage
+from .conftest import CHAPTERS
 
 PAGE = "book/lessons/dialectical/dialectical.html"
 
@@ -52,7 +52,7 @@ def phone(browser: Browser, server: str) -> Iterator[Page]:
     context.close()
 
 
-def test_a_first_tap_shows_it_and_a_second_follows_the_link(phone: Page) -> None:
+def test_a_first_tap_shows_it_and_a_second_follows_the_link(phone):
     here = phone.url
     first, second = words(phone).nth(0), words(phone).nth(5)
     first.tap()
@@ -77,9 +77,7 @@ def test_a_first_tap_shows_it_and_a_second_follows_the_link(phone: Page) -> None
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_it_stays_in_the_window_and_axe_finds_nothing(
-    theme: str, open_page: OpenPage, axe: CheckPage
-) -> None:
+def test_it_stays_in_the_window_and_axe_finds_nothing(theme, open_page, axe):
     page = open_page(PAGE, width=390, theme=theme).page
     for word in words(page).filter(visible=True).all()[::6]:  # others are in folded hints
         for end in ("start", "end"):  # of the window
@@ -96,7 +94,7 @@ def test_it_stays_in_the_window_and_axe_finds_nothing(
 
 @pytest.mark.by_day
 @pytest.mark.parametrize("path", CHAPTERS)
-def test_every_word_of_a_page_has_what_it_shows(path: str, open_page: OpenPage) -> None:
+def test_every_word_of_a_page_has_what_it_shows(path, open_page):
     page = open_page(path).page
     found = page.evaluate(
         """() => [...document.querySelectorAll("a.attn-word")].map((word) => [word.hash.slice(1),

@@ -1,7 +1,6 @@
 """The workbench on the site: what it asks, how it trains, whose code runs where."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 import torch
@@ -13,7 +12,7 @@ from book.page.bench.tasks import TASKS
 
 from ..chromium import HANGS
 from .cell_page import code, run, said, train
-from .conftest import CheckPage, OpenPage, opened, serve
+from .conftest import opened, serve
 from .widget_page import light_and_dark
 
 PAGE = "book/workbench.html"
@@ -56,7 +55,7 @@ def shared(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Page]:
 
 @pytest.mark.by_day
 @pytest.mark.parametrize("task", TASKS)
-def test_each_layer_to_begin_with_is_judged(shared: Page, task: str) -> None:
+def test_each_layer_to_begin_with_is_judged(shared, task):
     cell = bench(shared)
     choose(cell, "Task", task)
     for start in STARTS:
@@ -72,7 +71,7 @@ def test_each_layer_to_begin_with_is_judged(shared: Page, task: str) -> None:
     choose(cell, "Begin with", "ordinary")
 
 
-def test_what_the_text_names_does_what_it_says(shared: Page) -> None:
+def test_what_the_text_names_does_what_it_says(shared):
     """QK-norm is honest, no mask is not, and a bare exponential loses its digits."""
     cell = bench(shared)
     text = shared.locator("main").inner_text()
@@ -94,7 +93,7 @@ def test_what_the_text_names_does_what_it_says(shared: Page) -> None:
 # --- Training
 
 
-def test_qk_norm_trains_and_gets_a_verdict(open_page: OpenPage) -> None:
+def test_qk_norm_trains_and_gets_a_verdict(open_page):
     visit = open_page(PAGE)
     cell = bench(visit.page)
     choose(cell, "Task", "sorting")
@@ -111,7 +110,7 @@ def test_qk_norm_trains_and_gets_a_verdict(open_page: OpenPage) -> None:
 
 
 @pytest.mark.long
-def test_the_ordinary_layer_cannot_be_told_from_the_recorded_one(open_page: OpenPage) -> None:
+def test_the_ordinary_layer_cannot_be_told_from_the_recorded_one(open_page):
     """The page's program and torch train the same model, from seeds that are drawn apart."""
     cell = bench(open_page(PAGE).page)
     choose(cell, "Task", "copying")
@@ -120,7 +119,7 @@ def test_the_ordinary_layer_cannot_be_told_from_the_recorded_one(open_page: Open
     assert float(found["score"]) >= 0.75
 
 
-def test_a_text_is_drawn_as_in_python(shared: Page) -> None:
+def test_a_text_is_drawn_as_in_python(shared):
     """The page's sequences are the ring's, and its best predictor loses the same on each."""
     ring = Ring("abracadabra", 6)
     drawn = shared.evaluate(
@@ -182,7 +181,7 @@ SAY = """() => {
 }"""
 
 
-def test_what_runs_reaches_nothing(open_page: OpenPage) -> None:
+def test_what_runs_reaches_nothing(open_page):
     """Even JavaScript in the Worker itself, where Python that broke out would stand."""
     visit = open_page(PAGE)
     page, cell = visit.page, bench(visit.page)
@@ -223,7 +222,7 @@ exec('import js')
 torch.zeros.__globals__['Way'].js.op.constructor('return fetch(1)')()"""
 
 
-def test_python_finds_no_way_out(shared: Page) -> None:
+def test_python_finds_no_way_out(shared):
     cell = bench(shared)
     for text in OUT.splitlines():
         write(cell, text)
@@ -233,7 +232,7 @@ def test_python_finds_no_way_out(shared: Page) -> None:
 
 
 @pytest.mark.parametrize("width", [390, 1280])
-def test_it_fits_and_axe_finds_nothing(open_page: OpenPage, axe: CheckPage, width: int) -> None:
+def test_it_fits_and_axe_finds_nothing(open_page, axe, width):
     page = open_page(PAGE, width=width).page
     cell = bench(page)
     write(cell, WITHOUT_MASK)
@@ -251,13 +250,13 @@ ALLOWED = (
 """The policy that book/page/README.md asks a host for."""
 
 
-def test_under_the_policy_that_is_asked_for_it_runs(site: Path, open_page: OpenPage) -> None:
+def test_under_the_policy_that_is_asked_for_it_runs(site, open_page):
     with serve(site, policy=ALLOWED) as base:
         cell = bench(open_page(PAGE, base=base, fresh=True).page)
         assert run(cell)["code"] == "done", said(cell)
 
 
-def test_where_its_frame_is_barred_a_sentence_says_so(site: Path, open_page: OpenPage) -> None:
+def test_where_its_frame_is_barred_a_sentence_says_so(site, open_page):
     """It is loaded as far as the page can tell; and whoever presses again is told again."""
     with serve(site, policy=f"{ALLOWED}; frame-src 'none'") as base:
         cell = bench(open_page(PAGE, base=base, fresh=True).page)

@@ -5,7 +5,6 @@ What fields, figures and verdicts do is `tests/widgets/scripts.py`.
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +13,7 @@ from playwright.sync_api import Locator, Page, expect
 from book.kit import predictions
 from book.kit.predictions import Part
 
-from .conftest import BACKED, TRAINING, CheckPage, OpenPage, address
+from .conftest import BACKED, TRAINING, OpenPage, address
 from .training_page import TRAINS
 from .widget_page import READ_PAGE
 
@@ -65,7 +64,7 @@ def guess_something(page: Page) -> dict[str, float]:
     return found
 
 
-def test_what_is_still_being_read_is_drawn_into_once_it_is_there(open_page: OpenPage) -> None:
+def test_what_is_still_being_read_is_drawn_into_once_it_is_there(open_page):
     visit = open_page("book/lessons/deep_qkv/deep_qkv.html")
     page = visit.page
     page.evaluate(READ_PAGE)
@@ -142,7 +141,7 @@ def values_along(figure: Locator, of: dict[str, Any], name: str) -> list[float]:
 
 
 @pytest.mark.by_day
-def test_a_readers_names_lie_on_nothing(stem: str, page: Page) -> None:
+def test_a_readers_names_lie_on_nothing(stem, page):
     """Of guesses and runs together, at the ends of axes, in the middle, and at what is drawn."""
     for figure in figures(page).all():
         by_axes = axes(figure)
@@ -173,7 +172,7 @@ def test_a_readers_names_lie_on_nothing(stem: str, page: Page) -> None:
 
 
 @pytest.mark.by_day(2)
-def test_a_class_reads_what_a_page_saves(stem: str, page: Page, tmp_path: Path) -> None:
+def test_a_class_reads_what_a_page_saves(stem, page, tmp_path):
     guesses = guess_something(page)
     scored = page.locator(".attn-scored")
     with page.expect_download() as download:
@@ -195,9 +194,7 @@ def points_of(part: Part, guess: float) -> float:
 
 
 @pytest.mark.parametrize("stem", TRAINING)
-def test_see_it_below_is_there_where_there_is_something_to_see(
-    stem: str, open_page: OpenPage
-) -> None:
+def test_see_it_below_is_there_where_there_is_something_to_see(stem, open_page):
     """A figure of this page that draws such runs; it can be pressed as soon as there is one."""
     visit = open_page(address(stem))
     page = visit.page
@@ -227,9 +224,7 @@ SHORT = [[7, 0.5], [12, 1.5]]
 
 @pytest.mark.by_day
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_it_can_be_used_by_everybody_on_a_phone(
-    theme: str, stem: str, open_page: OpenPage, axe: CheckPage
-) -> None:
+def test_it_can_be_used_by_everybody_on_a_phone(theme, stem, open_page, axe):
     visit = open_page(address(stem), width=390, theme=theme)
     visit.page.evaluate(READ_PAGE)
     guess_something(visit.page)

@@ -1,16 +1,13 @@
 """Every page in every engine that is installed; in `make test` a little of it, in Firefox."""
 
-from collections.abc import Callable
 from datetime import date
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from ..browser.conftest import TRAINING
 from .__main__ import TABLE, UNPRINTED, table
-from .asking import PAGES, PRINTED, QUESTIONS, Site, acts, goes_on, loads, trained
-from .driven import ENGINES, Tab
+from .asking import PAGES, PRINTED, QUESTIONS, acts, goes_on, loads, trained
+from .driven import ENGINES
 
 CASES = [
     (page, name, question)
@@ -23,15 +20,7 @@ CASES = [
 
 @pytest.mark.long
 @pytest.mark.parametrize(("page", "name", "question"), CASES)
-def test_it_holds(
-    page: str,
-    name: str,
-    question: str,
-    engine: Callable[[str], Tab],
-    book: Site,
-    by_chromium: Callable[[str], list[str]],
-    record_property: Callable[[str, Any], None],
-) -> None:
+def test_it_holds(page, name, question, engine, book, by_chromium, record_property):
     tab, (asks, _) = engine(name), QUESTIONS[question]
     told = {"page": page, "engine": name, "version": tab.version, "question": question}
     for each in told.items():
@@ -44,7 +33,7 @@ def test_it_holds(
         asks(tab, book, page)
 
 
-def test_a_table_is_of_a_whole_run(tmp_path: Path) -> None:
+def test_a_table_is_of_a_whole_run(tmp_path):
     cases = {
         (question, engine): f"""<testcase><properties>
           <property name="question" value="{question}"/><property name="engine" value="{engine}"/>
@@ -76,12 +65,7 @@ def test_a_table_is_of_a_whole_run(tmp_path: Path) -> None:
 
 @pytest.mark.by_day
 @pytest.mark.parametrize("page", TRAINING)
-def test_firefox_loads_acts_and_trains(
-    page: str,
-    engine: Callable[[str], Tab],
-    book: Site,
-    by_chromium: Callable[[str], list[str]],
-) -> None:
+def test_firefox_loads_acts_and_trains(page, engine, book, by_chromium):
     tab = engine("Firefox")
     loads(tab, book, page)
     acts(tab, book, page)
@@ -90,7 +74,5 @@ def test_firefox_loads_acts_and_trains(
 
 @pytest.mark.by_day
 @pytest.mark.parametrize("page", PAGES)
-def test_an_opened_page_goes_on_without_a_network(
-    page: str, engine: Callable[[str], Tab], book: Site
-) -> None:
+def test_an_opened_page_goes_on_without_a_network(page, engine, book):
     goes_on(engine("Chromium"), book, page)
