@@ -49,7 +49,6 @@ def checked(*, typechecker: Any) -> Any:
 
 
 def as_written(function: Any) -> Any:
-    """A function as the package has it, without what looks at its types; all else as it is."""
     return WRITTEN.get(function, function) if inspect.isfunction(function) else function
 
 
@@ -78,7 +77,6 @@ def scoped(typed: Any) -> Any:
 
 
 def install() -> None:
-    """Look at the types of all that is imported of the package from now on."""
     # What jaxtyping has not been told, it asks anew at every tensor, at a quarter of the price.
     _storage.clear_treeflatten_memo()
     jaxtyping.jaxtyped = checked  # type: ignore[assignment]

@@ -79,7 +79,6 @@ def extent(text: Text) -> Bbox:
 
 
 def place(axis: dict[str, Any], value: float) -> float:
-    """Where the page puts a value of an axis, as a figure tells it; beyond its ends, at these."""
     low, high, at = (math.log10(v) if axis["scale"] == "log" else v for v in (*axis["from"], value))
     share = min(max((at - low) / (high - low), 0), 1)
     return float(axis["to"][0] + share * (axis["to"][1] - axis["to"][0]))

@@ -125,7 +125,6 @@ BUILT = ("LICENSE", "README.md", "pyproject.toml", "book/pyproject.toml")
 
 
 def little_book(folder: Path) -> Path:
-    """A book of one page and one exercise, whose packages are next to nothing."""
     package = '"""Tiny."""\n\n__version__ = "0.2.0"\n'
     files: dict[str, Any] = {f"{name}/__init__.py": package for name in ("book", "attn_notes")}
     for name in BUILT:
@@ -138,7 +137,6 @@ def little_book(folder: Path) -> Path:
 
 
 def written(folder: Path, files: Mapping[str, Any]) -> Path:
-    """Files below a folder by their names: bytes, text, or what is written as JSON."""
     for name, content in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         text = content if isinstance(content, bytes | str) else json.dumps(content)
@@ -152,7 +150,6 @@ def contents(folder: Path) -> dict[Path, bytes | None]:
 
 @cache
 def set_up(chapter: Path) -> dict[str, Any]:
-    """The names that a reader has after the chapter's setup, whose programs are the recorded."""
     scope: dict[str, Any] = {}
     with pytest.MonkeyPatch.context() as patch:
         recalled(patch)
@@ -161,7 +158,6 @@ def set_up(chapter: Path) -> dict[str, Any]:
 
 
 def after_setup(chapter: Path, code: str = "") -> dict[str, Any]:
-    """The names that a reader has after the chapter's setup and some code of their own."""
     scope = dict(set_up(chapter))
     exec(code, scope)
     return scope

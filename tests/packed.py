@@ -24,7 +24,6 @@ def whole(saved: dict[str, Any], folder: Path) -> dict[str, Any]:
 
 
 def parameters(run: Mapping[str, Any], seed: int) -> dict[str, Tensor]:
-    """One seed's weights: names in order, all seeds of one name together, nothing left over."""
     flat = torch.from_numpy(np.frombuffer(run["weights"], run["format"]).copy())
     lengths = [run["seeds"] * int(np.prod(shape)) for shape in run["shapes"]]
     blocks = zip(run["names"], run["shapes"], flat.split(lengths), strict=True)

@@ -30,7 +30,6 @@ POINTS = torch.linspace(0, 1, 12).view(4, 3)
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: Patch) -> Path:
-    """Where runs are kept, and the records of nobody else."""
     monkeypatch.setenv("ATTN_NOTES_RESULTS", str(tmp_path / "results"))
     (tmp_path / "results").mkdir()
     (tmp_path / "kept").mkdir()
@@ -80,7 +79,6 @@ def learn(seed: int = 0, *, lr: float = 0.1, steps: int = 4, **more: Any) -> Any
 
 @pytest.fixture
 def run(folder: Path, monkeypatch: Patch) -> Any:
-    """One that was kept, and what is kept is wanted."""
     monkeypatch.setenv("ATTN_NOTES_KEEP", str(folder))
     run = learn()
     monkeypatch.delenv("ATTN_NOTES_KEEP")
@@ -198,7 +196,6 @@ def test_a_key_knows_code_and_not_its_comments() -> None:
         return lambda x: factor * x
 
     def commented(x: float) -> float:
-        """With words."""
         return x + 1  # and more of them
 
     def bare(x: float) -> float:
@@ -264,7 +261,6 @@ def copied(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def reached(copied: Path) -> dict[str, str]:
-    """What each of `STARTS` reaches, as the files of a copy are now."""
     recorded._module.cache_clear()
     found = {}
     with pytest.MonkeyPatch.context() as patch:
@@ -280,7 +276,6 @@ def reached(copied: Path) -> dict[str, str]:
 
 
 def change(path: Path, old: str, new: str) -> str:
-    """Change a file, or begin one; returns what it was."""
     path.parent.mkdir(exist_ok=True)
     was = path.read_text("utf-8") if path.is_file() else ""
     assert old in was

@@ -41,8 +41,6 @@ export default { render({ model, el }) {
 
 
 class Compared(anywidget.AnyWidget):
-    """The table, of the recorded layers of a task and of how far above the best ours ends."""
-
     _esm = bundle.javascript("_bench_table", FOLDERS) + SHOW
     layers = traitlets.Dict().tag(sync=True)
     above = traitlets.List().tag(sync=True)
@@ -118,7 +116,6 @@ BOOKS = json.dumps({"code": STARTS["ordinary"].rstrip(), "start": "ordinary", "t
 
 
 def bench() -> list[Beside]:
-    """The workbench, with two tasks, and less training than on the site."""
     told = bench_told.told() | {"rates": [1e-6, 0.01, 1e-5], "swept": [0, 1], "seeds": 4}
     for task in ("sorting", "brackets"):
         told["tasks"][task] |= {"steps": 12}

@@ -64,7 +64,6 @@ def described(shown: Any) -> Iterator[str]:
 
 
 def inwards(lines: Iterable[str]) -> Iterator[str]:
-    """Each a line of its own, whatever is in it."""
     return (f"  {line.replace(chr(10), ' / ')}" for line in lines)
 
 
@@ -93,7 +92,6 @@ def told(shown: Any) -> str:
 
 
 def timeless(lines: Iterable[str]) -> Iterator[str]:
-    """Lines that say how long something took, or how far it came by then, without the number."""
     untimed = (re.sub(r"\d+(\.\d+)? s\b", "… s", line) for line in lines)
     return (re.sub(r"\([\d,]+ rows, … s\)", "(… rows, … s)", line) for line in untimed)
 
@@ -170,7 +168,6 @@ def axes(ax: Any) -> Iterator[str]:
 
 
 def face(line: Any) -> Iterator[str]:
-    """What fills a line's markers, where that is another colour than its own."""
     if line.get_marker() not in ("None", "", None):
         inside = "none" if line.get_fillstyle() == "none" else colour(line.get_markerfacecolor())
         yield "" if inside == colour(line) else f"face {inside}"
@@ -230,14 +227,12 @@ def opacity(of: Any) -> str:
 
 
 def colour(of: Any) -> str:
-    """Its name in the house, else its code."""
     found = of.get_color() if hasattr(of, "get_color") else of
     code = to_hex(found)
     return NAMED.get(code, code) if to_rgba(found)[-1] else "none"
 
 
 def curve(points: Any) -> str:
-    """Some points, how many, and their mean: what is drawn between cannot go unseen."""
     points = np.asarray(points, float)
     if not len(points):
         return "nothing"
@@ -247,7 +242,6 @@ def curve(points: Any) -> str:
 
 
 def numbers(values: Any) -> str:
-    """Numbers as a drawing shows them; an axis may have words instead."""
     return "(" + ", ".join(map(short, np.asarray(values, object).ravel())) + ")"
 
 

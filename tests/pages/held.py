@@ -41,7 +41,6 @@ class Difference:
 
 
 def differences(was: Sequence[str], now: Sequence[str]) -> Iterator[Difference]:
-    """Where two texts differ, line by line, in their order."""
     for i, j in aligned(was, now, masked):
         if i[0] == i[1]:
             yield Difference(*i, [now[j[0]]], f"{place(now, j[0])}new: {now[j[0]].strip()}")
@@ -54,7 +53,6 @@ def differences(was: Sequence[str], now: Sequence[str]) -> Iterator[Difference]:
 
 
 def masked(line: str) -> str:
-    """A line without what its numbers are."""
     return NUMBER.sub("#", line)
 
 
@@ -79,7 +77,6 @@ def aligned(
 
 
 def close(one: str, other: str) -> bool:
-    """Whether two lines say the same, up to rounding."""
     if masked(one) != masked(other) or one.startswith(WRITTEN):
         return one == other
     pairs = zip(NUMBER.findall(one), NUMBER.findall(other), strict=True)
@@ -111,7 +108,6 @@ def number(text: str) -> float:
 
 
 def place(lines: Sequence[str], at: int) -> str:
-    """The lines that a line belongs to, the outermost and the nearest, as a sentence begins."""
     above, depth = [], indent(lines[at])
     for line in reversed(lines[:at]):
         if indent(line) < depth:
@@ -125,7 +121,6 @@ def indent(line: str) -> int:
 
 
 def cut(one: str, other: str) -> tuple[str, str]:
-    """Two lines without most of what they have in common at both ends."""
     ahead = max(common(one, other) - EDGE, 0)
     behind = common(one[:ahead:-1], other[:ahead:-1]) - EDGE
     ahead, behind = (n if n > 3 else 0 for n in (ahead, behind))
@@ -137,7 +132,6 @@ def cut(one: str, other: str) -> tuple[str, str]:
 
 
 def common(one: str, other: str) -> int:
-    """How many letters two texts begin with that are the same."""
     pairs = enumerate(zip(one, other, strict=False))
     return next((i for i, (a, b) in pairs if a != b), min(len(one), len(other)))
 

@@ -33,8 +33,6 @@ FEWEST = 3  # words of a passage, lest another place of the page has them too
 
 @dataclass
 class Says:
-    """A page as it is now, and what it says that no longer holds."""
-
     name: str  # the file, as `book/lessons/trm/trm.ipynb`
     cells: dict[str, str]  # its text by cell, or by heading
     wrong: list[str] = field(default_factory=list)
@@ -69,12 +67,10 @@ class Says:
             self.wrong.append(f"{place}, which the record bears out no longer")
 
     def place(self, words: str) -> str:
-        """The page and the cell that has the words."""
         cell = next(name for name, text in self.cells.items() if stands(plain(words), text))
         return f"{self.name}, cell {cell},"
 
     def missing(self, words: str) -> str:
-        """What to change if the page does not say that; nothing if it does."""
         words = plain(words)
         assert len(words.split()) >= FEWEST, f"“{words}” is too short a passage to be found again"
         if any(stands(words, text) for text in self.cells.values()):
@@ -105,8 +101,6 @@ Reading = Callable[[str], Says]
 
 @dataclass(frozen=True)
 class Told:
-    """What the records have found of a claim, by how the claim begins: `told("It knows")`."""
-
     claims: Callable[[], Sequence[Claim]]  # all of the chapter, corrected; asked once
     column: str  # whose finding is meant where none is named
 
@@ -131,5 +125,4 @@ def stands(words: str, text: str) -> bool:
 
 
 def plain(text: str) -> str:
-    """A text in which each run of spaces and line ends is one space."""
     return " ".join(text.split())

@@ -82,7 +82,6 @@ def only_recorded(patch: pytest.MonkeyPatch, path: Path, cell: Sequence[str]) ->
 
 
 def run(code: str, name: str, scope: dict[str, Any], now: list[Any]) -> None:
-    """Run a cell; what its last line gives is shown."""
     linecache.cache[name] = (len(code), None, code.splitlines(keepends=True), name)
     tree = ast.parse(code)
     last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
@@ -93,14 +92,11 @@ def run(code: str, name: str, scope: dict[str, Any], now: list[Any]) -> None:
 
 
 class Raw:
-    """A bundle that is displayed as it is."""
-
     def __init__(self, bundle: dict[str, str]) -> None:
         self._repr_mimebundle_ = lambda: bundle
 
 
 def displayed(patch: pytest.MonkeyPatch) -> list[Any]:
-    """A list that fills with what `display` is given, as objects."""
     now: list[Any] = []
     shell = MagicMock()
     shell.display_formatter.format = lambda shown, **_: ({"shown": shown}, {})

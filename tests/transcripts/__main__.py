@@ -30,7 +30,6 @@ class Pages(BaseHTTPRequestHandler):
         super().__init__(*given)  # type: ignore[arg-type]
 
     def do_GET(self) -> None:
-        """In a process of its own, which reads the files as they are now."""
         name = self.path.strip("/")
         if name == "changed":
             places = (*ROOT.glob("attn_notes/**/*.*"), *ROOT.glob("book/**/*.*"))

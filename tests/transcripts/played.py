@@ -145,7 +145,6 @@ def transcript(
 
 
 def beside(route: Route, files: Mapping[str, str | bytes]) -> None:
-    """What stands beside the page, for what fetches it."""
     name = route.request.url.removeprefix(BESIDE)
     if name in files:
         kind = mimetypes.guess_type(name)[0] or "text/plain"
@@ -270,7 +269,6 @@ def do(page: Page, line: str) -> None:
 
 
 def folded(lines: list[list[Any]], whole: tuple[str, ...]) -> list[list[Any]]:
-    """The same, and what begins like one of these has all its parts in its own line."""
     kept: list[list[Any]] = []
     for line in lines:
         if kept and line[0] > kept[-1][0] and kept[-1][1].startswith(whole):
@@ -298,7 +296,6 @@ def changes(was: list[list[Any]], now: list[list[Any]]) -> Iterator[str]:
 
 
 def kind(part: str) -> str:
-    """What a part of a line tells: its text, or the state or attribute of that name."""
     return TEXT if part.startswith(TEXT) else part.partition("=")[0]
 
 

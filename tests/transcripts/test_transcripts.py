@@ -59,7 +59,6 @@ FIRST_ALONE = (
 @pytest.mark.by_day(2)
 @pytest.mark.parametrize("stem", evidence_stems(ROOT))
 def test_a_second_of_its_kind_below_it_is_nothing_to_it(stem, browser):
-    """What is typed changes what it changes where it is alone."""
     folder = ROOT / "book" / "lessons" / stem / "tests"
     at = next(at for at in TRANSCRIPTS if at[0] == folder and "\ntype " in script(at))
     shown = MODULES[folder].PAGES[at[1]]

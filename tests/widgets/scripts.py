@@ -34,7 +34,6 @@ class Coin(nn.Module):
 
 
 def loss(model: Any, heads: Tensor) -> Tensor:
-    """What a toss costs, in nats, where heads comes up as often as this."""
     return ((1 + model().exp()).log() - heads * model()).sum()
 
 
@@ -119,7 +118,6 @@ def veiled() -> list[Any]:
 
 
 def rest() -> list[Any]:
-    """The fields above words that give the answer away, and the score in a later section."""
     asked, way = Guess("coins", (WAY,), veils="rest"), WAY.came(1.0)
     told = "</div><p>It starts upwards.</p></section><section><div>"
     return ['<section><div class="cell">', asked, told, asked.score([way]), "</div></section>"]

@@ -26,8 +26,6 @@ SEEDS = 3
 
 
 class Kind(NamedTuple):
-    """A widget, the model that it shows, and what `load` is given besides."""
-
     widget: type[AnyWidget]
     model: type[nn.Module]
     config: Any

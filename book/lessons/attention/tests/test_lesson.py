@@ -7,7 +7,6 @@ from tests import exercises
 
 
 def test_it_is_at_most_a_thousand_words_to_the_end_of_its_story() -> None:
-    """Headings count; folds, the card, code and the addresses of links do not."""
     cells = exercises.cells(exercises.ROOT / lesson_page("attention"), prose=True)
     story = "\n".join([*cells.values()][: [*cells].index("retell") + 1])
     for hidden in (r":::\{.*?\n:::", r"\]\([^)]*\)", r"<[^>]*>"):

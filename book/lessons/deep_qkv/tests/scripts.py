@@ -34,7 +34,6 @@ def beside_another() -> list[Any]:
 
 
 def taught() -> list[Any]:
-    """What the lesson teaches, in few steps, and one kind at a rate that leads nowhere."""
     made = opened(plain=[9, 2])
     for kind, rate in (("plain", 0.02), ("fixed_gate", 1e30)):
         made.teach(kind, Config(kind), rate=rate, steps=120, warmup=10)
@@ -42,7 +41,6 @@ def taught() -> list[Any]:
 
 
 def mine() -> list[Any]:
-    """The lesson's question, the panel, the figure that draws what a reader trains, the score."""
     chosen = evidence.recorded("chosen")
     live = evidence.Live({kind: chosen[kind] for kind in claims.LESSON})
     guess = Guess("deep_qkv", (evidence.ORDER,))
@@ -51,7 +49,6 @@ def mine() -> list[Any]:
 
 
 def race() -> list[Any]:
-    """The lesson's sixteen of each kind, as they are recorded."""
     made = ABCSorter(picture="race")
     with pytest.MonkeyPatch.context() as patch:
         recalled(patch)

@@ -82,7 +82,6 @@ def test_rescue_tells_what_is_left_to_try(changed: dict[str, Any], symptom: str)
 
 @pytest.mark.long
 def test_the_solution_that_trains_has_room_to_spare() -> None:
-    """Rounding differs between processors; the printed solution must not hang on it."""
     run = exercises.after_setup(CHAPTER, exercises.solution(CHAPTER, "rescue"))["rescue"]()
     arrived = statistics.stable_from(run.history["solved"], run.steps, 27)
     assert arrived.max() <= 300

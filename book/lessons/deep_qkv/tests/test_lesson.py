@@ -38,7 +38,6 @@ def test_the_lessons_model_is_the_packages() -> None:
 
 
 def test_the_lessons_loop_is_the_packages(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Cut short: the weights of `recipe.train_sorters` from the same seed."""
     short = replace(recipe.LIVE, steps=5, warmup=2)
     monkeypatch.setattr(recipe, "LIVE", short)
     loop = "from attn_notes.training.schedules import warmup_cosine\n"

@@ -17,7 +17,6 @@ from tests.transcripts.played import on_site
 
 
 def lesson(**traits: Any) -> list[Any]:
-    """The lesson's recorded models."""
     widget = BracketGenerator(**traits)
     for name, config in recipe.LESSON.items():
         widget.load(name, evidence.stacked(name), config)

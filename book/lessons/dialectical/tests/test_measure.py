@@ -103,7 +103,6 @@ def test_of_nothing_there_is_no_number():
 
 
 def test_correlation_is_pearsons():
-    """By hand: deviations −1, 0, 1 and 1, −2, 1 share nothing."""
     a = torch.tensor([1.0, 2.0, 3.0])
     for b, shared in ((3 * a - 1, 1), (-a, -1), (torch.tensor([4.0, 1.0, 4.0]), 0)):
         assert measure.correlation(a, b) == pytest.approx(shared)

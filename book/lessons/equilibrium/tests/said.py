@@ -45,7 +45,6 @@ def said(page: Reading) -> None:
 
 
 def every(*seeds: torch.Tensor) -> bool:
-    """Whether it is so in all of them."""
     return all(bool(each.all()) for each in seeds)
 
 

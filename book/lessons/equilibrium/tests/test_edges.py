@@ -118,7 +118,6 @@ def test_what_is_told_of_the_live_run():
 
 @pytest.mark.parametrize(("after", "last", "turn"), [(0.9, 0.95, 1), (0.8, 0.7, -1), (0.7, 0.9, 0)])
 def test_a_guess_is_told_what_became_of_the_gradient(after, last, turn):
-    """Whether every seed's cosine comes nearer, of which the last is another."""
     curves, steps = GRADIENTS.cosines["clipped"].clone(), list(GRADIENTS.steps)
     curves[:, steps.index(20)], curves[:, steps.index(60)] = 0.85, after
     curves[-1, steps.index(60)] = last

@@ -181,7 +181,6 @@ def test_the_read_out_learns_faster() -> None:
 
 @pytest.mark.slow
 def test_the_governor_is_there_unless_told_otherwise() -> None:
-    """At a rate that drives the block apart within a few steps."""
     config = replace(READS, context=5, relaxation=Relaxation(10, 0.5))
     settings = dict(seeds=1, steps=40, batch=4, lr=0.1, probe_every=40)
     governed, free = (

@@ -89,7 +89,6 @@ def test_where_weights_and_embeddings_are_loud_nothing_rests(monkeypatch):
 
 @pytest.mark.slow
 def test_a_spectrum_is_that_of_one_jacobian():
-    """The published block is stable, and its symmetric part is not."""
     found = probes.spectrum(TEXT)
     assert found.free.real.max() < -0.5 and found.symmetric.max() > 0
     assert len(found.free) == len(found.symmetric) == len(found.antisymmetric) == 16 * 128
@@ -100,7 +99,6 @@ def test_a_spectrum_is_that_of_one_jacobian():
 
 @pytest.mark.slow
 def test_longer_steps_and_one_side_are_no_worse_than_what_is_published():
-    """At the published sizes; how much quicker they are the record says."""
     generator = torch.Generator().manual_seed(0)
     sequences = TEXT.sample(16, 64, generator)
     ways, exact = measure.ways_to_one_gradient(recipe.published(TEXT), sequences, generator)

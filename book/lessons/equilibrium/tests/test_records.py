@@ -54,7 +54,6 @@ def test_a_recorded_model_is_what_was_trained() -> None:
 
 @pytest.mark.slow
 def test_the_shortest_record_and_the_share_of_the_limit_come_out_again() -> None:
-    """Of seed 0, at the published setting."""
     model, batch = probes.untrained(TEXT).double(), probes.published_batch(TEXT)
     true = measure.attention_gradient(model, batch, Implicit(Relaxation(40, 0.25)))
     found, record = measure.attention_gradient(model, batch, PUBLISHED), evidence.gradients()

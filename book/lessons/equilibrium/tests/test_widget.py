@@ -15,7 +15,6 @@ FIXED = replace(PUBLISHED, vocabulary=len(CHARACTERS), context=5, width=10, head
 
 
 def load(name="one", config=FIXED, characters=CHARACTERS, into=None, times=1.0):
-    """A widget that shows two seeds, and models of the same numbers of half precision."""
     models = [LanguageModel(config, Generator().manual_seed(i)).half().float() for i in range(2)]
     parameters, buffers = stack_module_state(models)
     widget = into or EquilibriumExplorer()

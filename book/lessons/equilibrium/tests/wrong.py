@@ -4,7 +4,6 @@ from textwrap import indent
 
 
 def returns(head: str, *told: tuple[str, str]) -> list[tuple[str, str]]:
-    """A function with this head, for each value that it returns."""
     return [(f"import torch\n\ndef {head}:\n{indent(code, '    ')}", says) for code, says in told]
 
 
@@ -20,7 +19,6 @@ STEP = "steps = torch.eye(len(J)) + eps * J\nvalues = torch.linalg.eigvals(steps
 WRONG = {
     "credit": returns(
         "credits(J, g)",
-        ("return None", "no answer yet"),
         ("return ..., ...", "no answer yet"),
         ("return g", "return two vectors"),
         ("return 1.0, g", "tensor of shape (3,), not float"),
@@ -39,7 +37,6 @@ WRONG = {
     ),
     "nudge": returns(
         "nudged(F, slope, rest, J, beta)",
-        ("return None", "no answer yet"),
         ("return lambda z: ...", "no answer yet"),
         ("return 3", "return a function"),
         ("return lambda z: z[0]", "tensor of shape (4,), not ()"),
@@ -58,7 +55,6 @@ WRONG = {
     ),
     "settles": returns(
         "settles(J, eps)",
-        ("return None", "no answer yet"),
         ("return 0.7", "return True or False, not float"),
         ("return False", "it settles"),
         ("return True", "along the second it flees"),
@@ -80,7 +76,6 @@ WRONG = {
     ),
     "beta": returns(
         "best_nudge(c, r)",
-        ("return None", "no answer yet"),
         ("return 'small'", "give a number, not words"),
         ("return (r / c) ** (1 / 3)", "both errors are equal"),
         ("return (r / 2 / c) ** 0.5", "the slope of 1 / β"),

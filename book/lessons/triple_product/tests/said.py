@@ -63,7 +63,6 @@ def lower(layers: str, ours: str, theirs: str = recipe.WIDER, column: str = LONG
 
 
 def right(name: str, period: int) -> float:
-    """The median seed's copies at one period, with the dot product."""
     return median(MOVED[name].at("dot", period))
 
 
@@ -153,11 +152,9 @@ def settings(lesson: Says, proof: Says) -> None:
 
 
 def looks(lesson: Says) -> None:
-    """What the recorded model does with the two texts that the lesson shows."""
     single, double = (evidence.trained(layers, "dot") for layers in (ALONE, PAIR))
 
     def written(model: AttentionOnly, text: str) -> str:
-        """What it predicts after each letter."""
         tokens = torch.tensor([ascii_lowercase.index(letter) for letter in text])
         with torch.no_grad():
             found = model(tokens[None]).argmax(-1)[0].tolist()
@@ -441,7 +438,6 @@ def forms(proof: Says) -> None:
     costs = evidence.costs()
 
     def paying(d: int) -> int:
-        """The length from which on no exact form is as fast."""
         ours = torch.tensor(costs.of(d, "features", "seconds"))
         others = [costs.of(d, form, "seconds") for form in ("expanded", "projected", "stable")]
         slower = (ours >= torch.tensor(others)).any(0)

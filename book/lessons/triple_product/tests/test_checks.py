@@ -20,7 +20,6 @@ def at(model: Callable[[Tensor], Tensor], period: int) -> float:
 
 
 def nearly(vocabulary: int, length: int, periods: tuple[int, ...]) -> float:
-    """The formula, which counts a sequence as having one period."""
     fresh = (sum(periods) / len(periods) - 1) * math.log(vocabulary)
     return (fresh + math.log(len(periods))) / (length - 1)
 

@@ -94,7 +94,6 @@ def test_the_best_score_of_the_open_exercise_is_the_best_there_is() -> None:
 
 
 def test_weights_by_distance_find_what_a_distance_can_tell() -> None:
-    """At one period that is all; of letters that are all alike nothing can be told apart."""
     draw = Generator().manual_seed(1)
     assert rules.reach(Copying(5, 12, (6,)), Generator().manual_seed(0), 100).fitted == 1
     counted = torch.ones(1000, 11, dtype=torch.bool)

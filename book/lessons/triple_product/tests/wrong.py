@@ -1,17 +1,15 @@
 """Wrong answers to the lesson's exercises as readers write them, each with its symptom."""
 
 Tried = tuple[str, str]
-NO_ANSWER = ("None", "no answer yet")
 
 
 def of(head: str, *tried: Tried, before: str = "") -> list[Tried]:
-    """A function with this head, for each value that it returns."""
     code = f"import math\n{before}\ndef {head}:\n    return"
-    return [(f"{code} {value}", symptom) for value, symptom in (NO_ANSWER, *tried)]
+    return [(f"{code} {value}", symptom) for value, symptom in tried]
 
 
 def given(name: str, *tried: Tried) -> list[Tried]:
-    return [(f"{name} = {value}", symptom) for value, symptom in (NO_ANSWER, *tried)]
+    return [(f"{name} = {value}", symptom) for value, symptom in tried]
 
 
 ACCURACY = """

@@ -74,8 +74,6 @@ def test_solving_is_what_the_trace_says(model, batch):
 
 
 class Oracle(TRM):
-    """Right after its second step alone: it is told what is."""
-
     def __init__(self, solutions: Tensor) -> None:
         super().__init__(CONFIG, Generator().manual_seed(0))
         self.solutions, self.calls = solutions, 0

@@ -132,7 +132,6 @@ def by_hand(settings: Settings, steps: int) -> TRM:
     "change", [{}, {"steps": 1}, {"halt_weight": 0.0}, {"loss": "stablemax", "halt_weight": 0.3}]
 )
 def test_a_run_equals_the_papers_loop(change):
-    """In double precision all the way, losses too."""
     settings = replace(SETTINGS, **change)
     run = begin(settings, network().double())
     for _ in range(6):

@@ -2,7 +2,6 @@
 
 
 def of(head: str, *tried: tuple[str, str]) -> list[tuple[str, str]]:
-    """A function with this head, for each value that it returns."""
     return [(f"def {head}:\n    return {value}", symptom) for value, symptom in tried]
 
 
@@ -15,12 +14,9 @@ def look(mind: str = "7", answer: str = "3.5", verdict: str = "it rises") -> str
     return LOOK.format(mind=mind, answer=answer, verdict=verdict)
 
 
-NO_ANSWER = "no answer yet"
-
 WRONG = {
     "disguise": of(
         "same_class(a, b)",
-        ("None", NO_ANSWER),
         ("1", "return True or False"),
         ("False", "of its own class"),
         ("True", "two rows exchanged"),
@@ -33,7 +29,6 @@ WRONG = {
     ),
     "stop": of(
         "steps_taken(q, level)",
-        ("None", NO_ANSWER),
         ("[1, 2, 3, 1]", "one number a puzzle, not list"),
         ("q", "not (3, 4)"),
         ("(q.fill_(0) > level).int().argmax(0) + 1", "has been changed"),
@@ -53,7 +48,6 @@ WRONG = {
     ),
     "average": of(
         "left_of_start(d, n)",
-        ("None", NO_ANSWER),
         ("'all'", "give a number, not words"),
         ("[][n]", "your code stopped with IndexError"),
         ("d * n", "it is a power"),
