@@ -1,4 +1,4 @@
-"""What the lesson's cells compute: its model, its loop and its labels are the package's."""
+"""What the lesson's cells compute is the package's; what its widget takes, refuses, opens on."""
 
 from dataclasses import replace
 from typing import Any
@@ -6,12 +6,15 @@ from typing import Any
 import pytest
 import torch
 from torch import Generator
+from torch.func import stack_module_state
 from torch.nn import functional as F
 from torch.testing import assert_close
 
 from attn_notes.models.deep_qkv import Config, Sorter
 from attn_notes.tasks import sorting
+from attn_notes.training.ensemble import Run
 from book.lessons.deep_qkv import recipe
+from book.lessons.deep_qkv.widget import ABCSorter
 from book.site.dependencies import lesson_page
 from tests import exercises
 
@@ -56,3 +59,52 @@ def test_the_lessons_labels_leave_out_what_nobody_can_know() -> None:
     loss = F.cross_entropy(logits.mT, known, ignore_index=-100)
     whole = sorting.loss(model, sorting.population(), predictions=sorting.KNOWABLE)
     assert_close(loss, whole)
+
+
+def load(sorter, variant):
+    config = Config(variant)
+    models = [Sorter(config, Generator().manual_seed(i)) for i in range(3)]
+    sorter.load(variant, stack_module_state(models)[0], config)
+
+
+def test_it_opens_on_what_was_asked_for_and_leaves_a_reader_to_choose():
+    sorter = ABCSorter(variant="plain", seed=2, text="bca")
+    for variant, shown in (("gated", "gated"), ("plain", "plain"), ("strict", "plain")):
+        load(sorter, variant)
+        assert sorter.variant == shown
+    before = sorter.runs["strict"]
+    assert (sorter.seed, sorter.text) == (2, "bca")
+    sorter.variant = "gated"
+    load(sorter, "plain")
+    assert sorter.variant == "gated" and sorter.runs["strict"] is before
+
+
+def test_text_is_taken_as_the_page_takes_it():
+    assert ABCSorter(text=" BCA ").text == "bca"
+
+
+def test_a_variant_that_is_not_the_configs_is_refused():
+    sorter, settings = ABCSorter(), {"rate": 0.1, "steps": 10, "warmup": 1}
+    for variant, said in (
+        ("deep", "variant must be one of gated, strict"),
+        ("plain", "of a gated model, not of a plain"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            sorter.load(variant, {}, Config())
+        with pytest.raises(ValueError, match=said):
+            sorter.teach(variant, Config(), **settings)
+    assert sorter.runs == sorter.lessons == {}
+
+
+def test_a_race_has_a_lane_for_each_name_in_their_order():
+    solved = {"solved": torch.tensor([[1], [27]])}
+    run = Run({}, {}, torch.tensor([0, 10]), solved, 0.0, torch.nn.Identity())
+    sorter = ABCSorter(picture="race")
+    sorter.enter(
+        {"plain": run, "plain, knowable": run}, {"plain, knowable": "less", "plain": "all"}
+    )
+    words = [[1], [27]]
+    assert sorter.race == {
+        "steps": [0, 10],
+        "lanes": [["plain-knowable", "less", words], ["plain", "all", words]],
+    }
