@@ -152,13 +152,8 @@ def test_svg_carries_description_and_the_pages_colours() -> None:
 
 def test_a_figure_looks_the_same_whatever_the_readers_own_settings() -> None:
     expected, strange = draw(), {
-        "text.usetex": True,
-        "axes.facecolor": "red",
-        "axes.grid": True,
-        "font.family": ["serif"],
-        "lines.linestyle": "--",
-        "savefig.bbox": "tight",
-        "svg.fonttype": "path",
+        "text.usetex": True, "axes.facecolor": "red", "axes.grid": True, "font.family": ["serif"],
+        "lines.linestyle": "--", "savefig.bbox": "tight", "svg.fonttype": "path",
     }  # fmt: skip
     with mpl.rc_context(strange):
         assert draw() == expected

@@ -166,16 +166,11 @@ EARLY = """<script>
 </script>"""
 
 PAGES = {
-    "guess": guess,
-    "veiled": veiled,
-    "rest": rest,
-    "panel": mine,
-    "mine": mine,
-    "open": opening,
+    "guess": guess, "veiled": veiled, "rest": rest, "panel": mine, "mine": mine, "open": opening,
     "late": late,
 } | {
     "kept": lambda: [coins()],
     "unable": lambda: [coins()],
     "lost": lambda: [coins(rate=1e30), listening()],
     "alone": lambda: [Coins(), "<p>Between them.</p>", Coins()],
-}
+}  # fmt: skip

@@ -23,12 +23,9 @@ def floor(value: str) -> str:
 
 def leak(**changed: str) -> str:
     right = {
-        "places": "range(1, 6)",
-        "token": "(altered[:, i] + 1) % 4",
-        "kept": "[:, :i]",
-        "much": "change.abs().max().item()",
-        "all": "max(found)",
-    }
+        "places": "range(1, 6)", "token": "(altered[:, i] + 1) % 4", "kept": "[:, :i]",
+        "much": "change.abs().max().item()", "all": "max(found)",
+    }  # fmt: skip
     return LOOP.format(**right | changed)
 
 

@@ -69,11 +69,7 @@ def taught() -> list[Any]:
 
 
 PAGES = {
-    "thinking": lambda: on_site(explorer(), "fails", "mind"),
-    "boards": lambda: [explorer()],
-    "arriving": lambda: [small()],
-    "keys": lambda: [small()],
-    "training": taught,
-    "keeping": lambda: taught()[:1],
-    "recursion": drawing,
-}
+    "thinking": lambda: on_site(explorer(), "fails", "mind"), "boards": lambda: [explorer()],
+    "arriving": lambda: [small()], "keys": lambda: [small()], "training": taught,
+    "keeping": lambda: taught()[:1], "recursion": drawing,
+}  # fmt: skip
