@@ -27,10 +27,6 @@ def rects(name: str) -> list[ElementTree.Element]:
     return list(ElementTree.fromstring(glyphs.glyph(name)).iter("rect"))
 
 
-def fills(name: str) -> list[str]:
-    return [rect.get("style", "") for rect in rects(name)]
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_a_picture_keeps_to_its_frame_and_is_silent(name):
     svg = ElementTree.fromstring(glyphs.glyph(name))
@@ -45,7 +41,8 @@ def test_a_picture_keeps_to_its_frame_and_is_silent(name):
 def test_the_score_is_that_of_the_query_and_the_key_beside_it():
     it = glyphs.seen()
     score = it.whole.query[0, glyphs.ASKS] @ it.whole.key[0, glyphs.FOUND] / math.sqrt(3)
-    assert fills("score") == [f"fill:{glyphs.signed(score.item(), 8.5)}"]
+    (rect,) = rects("score")
+    assert rect.get("style") == f"fill:{glyphs.signed(score.item(), 8.5)}"
 
 
 def test_numbers_above_zero_have_one_colour_and_those_below_another():
@@ -58,8 +55,8 @@ def test_numbers_above_zero_have_one_colour_and_those_below_another():
         ("logit", it.whole.logits[glyphs.ASKS]),
         ("seed", it.start),
     ):
-        assert ["--positive" in fill for fill in fills(name)] == (numbers > 0).tolist(), name
-        assert ["--negative" in fill for fill in fills(name)] == (numbers < 0).tolist(), name
+        for sign, here in (("--positive", numbers > 0), ("--negative", numbers < 0)):
+            assert [sign in rect.get("style", "") for rect in rects(name)] == here.tolist(), name
 
 
 @pytest.mark.parametrize(("name", "heads"), [("mask", 1), ("head", 2)])
@@ -77,15 +74,11 @@ def test_the_share_that_is_almost_all_is_drawn_so():
 PARAMETERS = evidence.shown()["mask"]
 
 
-def test_a_word_is_three_letters() -> None:
+def test_a_word_is_three_letters_and_models_keep_the_order_in_which_they_came() -> None:
     seen = SeenWhole(word=" CAB ")
     assert seen.word == "cab"
     with pytest.raises(ValueError, match="three letters"):
         seen.word = "abd"
-
-
-def test_models_keep_the_order_in_which_they_came() -> None:
-    seen = SeenWhole()
     for name in ("z", "a", "z"):
         seen.load(name, PARAMETERS, mask=True)
     assert [(name, run["order"]) for name, run in seen.runs.items()] == [("z", 0), ("a", 1)]

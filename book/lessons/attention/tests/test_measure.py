@@ -14,6 +14,13 @@ def test_whether_one_is_below_the_floor_has_room_for_rounding() -> None:
     assert evidence.Crowd(torch.tensor([0]), ends[None], torch.zeros(4)).below == 2
 
 
+@torch.no_grad()
+def test_what_is_read_ahead_is_told_by_head() -> None:
+    shares = SHOWN.whole(measure.texts(), recipe.MASKS["no mask"]).attention
+    by_hand = [sum(shares[:, h, i, i + 1].mean() for i in range(5)) / 5 for h in (0, 1)]
+    assert_close(measure.peeked(SHOWN), torch.stack(by_hand))
+
+
 def test_heads_change_places_and_no_output_moves() -> None:
     turned = recipe.sorter(0)
     turned.load_state_dict(SHOWN.state_dict())

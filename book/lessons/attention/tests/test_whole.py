@@ -24,11 +24,8 @@ def model() -> WholeSorter:
 
 
 def by_hand(model: WholeSorter, tokens: list[int], **asked: Tensor) -> dict[str, np.ndarray]:
-    """The same of one text in NumPy, a head and a place at a time.
-
-    Queries are turned, a place may read what it is told, and a head that is held reads that.
-    """
-    may_read, turned, held = (asked.get(name) for name in ("may_read", "turned", "held"))
+    """The same of one text in NumPy, a head and a place at a time."""
+    may_read, turned, held = map(asked.get, ("may_read", "turned", "held"))
     w = {name: p.detach().double().numpy() for name, p in model.named_parameters()}
     t, heads = len(tokens), range(CONFIG.heads)
 
@@ -42,13 +39,12 @@ def by_hand(model: WholeSorter, tokens: list[int], **asked: Tensor) -> dict[str,
     made["normed"] = norm(made["row"], "block.ln1")
     for short, name in (("q", "query"), ("k", "key"), ("v", "value")):
         made[name] = np.stack(
-            [made["normed"] @ w[f"block.attention.{short}.base"][h] for h in heads]
+            [made["normed"] @ each for each in w[f"block.attention.{short}.base"]]
         )
     made["query"] = made["query"] + (0 if turned is None else turned.numpy())
     made["score"], made["attention"] = np.zeros((2, len(heads), t, t))
     for h, i in np.ndindex(len(heads), t):
-        d = made["query"].shape[-1]
-        made["score"][h, i] = [made["query"][h, i] @ made["key"][h, j] / d**0.5 for j in range(t)]
+        made["score"][h, i] = made["key"][h] @ made["query"][h, i] / 3**0.5
         may = np.arange(t) <= i if may_read is None else may_read[i].numpy() > 0
         raised = np.exp(made["score"][h, i]) * may
         made["attention"][h, i] = raised / raised.sum()
@@ -57,8 +53,8 @@ def by_hand(model: WholeSorter, tokens: list[int], **asked: Tensor) -> dict[str,
     made["mixture"] = np.einsum("hij,hjd->hid", made["attention"], made["value"])
     made["read"] = np.concatenate([*made["mixture"]], 1) @ w["block.attention.o.weight"].T
     made["middle"] = made["row"] + made["read"]
-    made["hidden"] = norm(made["middle"], "block.ln2") @ w["block.feed_forward.l1.weight"].T
-    made["hidden"] = np.maximum(made["hidden"], 0)
+    normed = norm(made["middle"], "block.ln2")
+    made["hidden"] = np.maximum(normed @ w["block.feed_forward.l1.weight"].T, 0)
     made["network"] = made["hidden"] @ w["block.feed_forward.l2.weight"].T
     made["end"] = made["middle"] + made["network"]
     made["final"] = norm(made["end"], "norm")

@@ -6,14 +6,13 @@ from typing import Any
 import pytest
 import torch
 from torch import Generator
-from torch.func import stack_module_state
 from torch.nn import functional as F
 from torch.testing import assert_close
 
 from attn_notes.models.deep_qkv import Config, Sorter
 from attn_notes.tasks import sorting
 from attn_notes.training.ensemble import Run
-from book.lessons.deep_qkv import recipe
+from book.lessons.deep_qkv import evidence, recipe
 from book.lessons.deep_qkv.widget import ABCSorter
 from book.site.dependencies import lesson_page
 from tests import exercises
@@ -61,26 +60,16 @@ def test_the_lessons_labels_leave_out_what_nobody_can_know() -> None:
     assert_close(loss, whole)
 
 
-def load(sorter, variant):
-    config = Config(variant)
-    models = [Sorter(config, Generator().manual_seed(i)) for i in range(3)]
-    sorter.load(variant, stack_module_state(models)[0], config)
-
-
 def test_it_opens_on_what_was_asked_for_and_leaves_a_reader_to_choose():
-    sorter = ABCSorter(variant="plain", seed=2, text="bca")
+    sorter = ABCSorter(variant="plain", seed=2, text=" BCA ")
     for variant, shown in (("gated", "gated"), ("plain", "plain"), ("strict", "plain")):
-        load(sorter, variant)
+        sorter.load(variant, evidence.weights(variant), Config(variant))
         assert sorter.variant == shown
     before = sorter.runs["strict"]
-    assert (sorter.seed, sorter.text) == (2, "bca")
+    assert (sorter.seed, sorter.text) == (2, "bca")  # as the page takes it
     sorter.variant = "gated"
-    load(sorter, "plain")
+    sorter.load("plain", evidence.weights("plain"), Config("plain"))
     assert sorter.variant == "gated" and sorter.runs["strict"] is before
-
-
-def test_text_is_taken_as_the_page_takes_it():
-    assert ABCSorter(text=" BCA ").text == "bca"
 
 
 def test_a_variant_that_is_not_the_configs_is_refused():
@@ -97,14 +86,10 @@ def test_a_variant_that_is_not_the_configs_is_refused():
 
 
 def test_a_race_has_a_lane_for_each_name_in_their_order():
-    solved = {"solved": torch.tensor([[1], [27]])}
+    sorter, words = ABCSorter(picture="race"), [[1], [27]]
+    solved = {"solved": torch.tensor(words)}
     run = Run({}, {}, torch.tensor([0, 10]), solved, 0.0, torch.nn.Identity())
-    sorter = ABCSorter(picture="race")
-    sorter.enter(
-        {"plain": run, "plain, knowable": run}, {"plain, knowable": "less", "plain": "all"}
-    )
-    words = [[1], [27]]
-    assert sorter.race == {
-        "steps": [0, 10],
-        "lanes": [["plain-knowable", "less", words], ["plain", "all", words]],
-    }
+    names = {"plain, knowable": "less", "plain": "all"}
+    sorter.enter({"plain": run, "plain, knowable": run}, names)
+    lanes = [["plain-knowable", "less", words], ["plain", "all", words]]
+    assert sorter.race == {"steps": [0, 10], "lanes": lanes}

@@ -99,16 +99,6 @@ def run(*cells: str) -> dict[str, Any]:
     return scope
 
 
-def test_the_floor_of_a_beginning_by_hand_is_the_best_predictors() -> None:
-    scope = run("floor-by-hand")
-    start = brackets.encode("(")[None]
-    best = recipe.TASK.ideal(start)[0, 0].exp()
-    for character, p in scope["chance"].items():
-        assert p == pytest.approx(best[brackets.encode(character.replace("␣", " "))].item())
-    assert sum(scope["chance"].values()) == pytest.approx(1)
-    assert scope["unknown"] == pytest.approx(recipe.TASK.entropies(start).item(), abs=1e-6)
-
-
 def test_the_head_on_the_page_is_the_packages() -> None:
     """Not strict: the package's has biases of its two readings, which do nothing."""
     package = DialecticalHead(recipe.MENDED, Generator().manual_seed(0))

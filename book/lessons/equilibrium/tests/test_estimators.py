@@ -18,12 +18,9 @@ from book.lessons.equilibrium.governor import Governor, force_left
 
 from .sizes import LONG, SMALL, make
 
-LEARNED = replace(SMALL, embedding="learned")
-STEP = LONG.step
-SEEDS = range(5)
-FIRST_SEED_SOON = pytest.mark.parametrize(
-    "seed", [SEEDS[0], *(pytest.param(seed, marks=pytest.mark.slow) for seed in SEEDS[1:])]
-)
+LEARNED, STEP = replace(SMALL, embedding="learned"), LONG.step
+LATER = [pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 5)]
+FIRST_SEED_SOON = pytest.mark.parametrize("seed", [0, *LATER])
 
 
 def gradient(model: nn.Module, sequences: Tensor, estimator: Estimator) -> Tensor:
@@ -40,12 +37,11 @@ def by_hand(model: LanguageModel, sequences: Tensor, transposed: bool) -> Tensor
     x = sequences[:, :-1]
     z, start = model.settle(x).requires_grad_(), model.embed(x)
     size = z[0].numel()
-    j = torch.stack(
-        [
-            jacrev(lambda s, n=n: model.block(s[None], start[n : n + 1])[0])(z[n]).detach()
-            for n in range(len(z))
-        ]
-    ).view(len(z), size, size)
+    each = [
+        jacrev(lambda s, n=n: model.block(s[None], start[n : n + 1])[0])(z[n]).detach()
+        for n in range(len(z))
+    ]
+    j = torch.stack(each).view(len(z), size, size)
     cost = nn.functional.cross_entropy(model.unembedding(z).mT, sequences[:, 1:])
     (g,) = torch.autograd.grad(cost, z, retain_graph=True)
     a = torch.linalg.solve(j.mT if transposed else j, -g.flatten(1)).reshape(z.shape)
@@ -110,22 +106,20 @@ def test_a_rotation_in_the_plane():
 
 def test_the_clip_lets_no_correction_be_longer_than_the_force():
     """z moves by 0.1 (force − correction); the correction of a quarter turn is 2 z turned."""
-    quarter = torch.tensor([[0.0, 1.0], [-1.0, 0.0]])
-    z = torch.zeros(1, 2)
+    quarter, z = torch.tensor([[0.0, 1.0], [-1.0, 0.0]]), torch.zeros(1, 2)
     correct = Nudged("clipped", 1.0, LONG).corrected(lambda z: z @ quarter, z)
-    pushed = torch.tensor([[3.0, 4.0]])
-    assert_close(correct(pushed, torch.tensor([[1.0, 0.0]])), pushed - torch.tensor([[0.0, 2.0]]))
-    assert_close(correct(pushed, torch.tensor([[8.0, 0.0]])), pushed - torch.tensor([[0.0, 5.0]]))
-    assert_close(correct(pushed, z), pushed)
+    for state, clipped in ((1.0, 2.0), (8.0, 5.0), (0.0, 0.0)):
+        found = correct(torch.tensor([[3.0, 4.0]]), torch.tensor([[state, 0.0]]))
+        assert_close(found, torch.tensor([[3.0, 4.0 - clipped]]))
     assert_close(correct(torch.zeros(1, 2), z), z)
 
 
+ALL = {"bptt": bptt, "frozen": frozen, "exact": ways.EXACT, "published": ways.PUBLISHED}
+ALL |= {"AEP": ways.AEP, "one side": replace(ways.AEP, symmetric=False)}
+
+
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32], ids=str)
-@pytest.mark.parametrize(
-    "estimator",
-    [bptt, frozen, ways.EXACT, ways.PUBLISHED, ways.AEP, replace(ways.AEP, symmetric=False)],
-    ids=["bptt", "frozen", "exact", "published", "AEP", "one side"],
-)
+@pytest.mark.parametrize("estimator", ALL.values(), ids=ALL)
 def test_all_return_the_cost_where_the_state_is_left_and_the_read_outs_gradient(estimator, dtype):
     model, sequences = make(replace(LEARNED, relaxation=Relaxation(5, STEP)))
     model.to(dtype)
@@ -155,14 +149,12 @@ def test_single_precision_finds_the_gradient_of_double():
 
 
 SHORT = Relaxation(steps=3, step=STEP)
+FEW = {"bptt": bptt, "frozen": frozen, "implicit": Implicit(SHORT)}
+FEW |= {each: Nudged(each, 0.1, SHORT) for each in ways.CORRECTIONS}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "estimator",
-    [bptt, frozen, Implicit(SHORT), *(Nudged(c, 0.1, SHORT) for c in ways.CORRECTIONS)],
-    ids=["bptt", "frozen", "implicit", *ways.CORRECTIONS],
-)
+@pytest.mark.parametrize("estimator", FEW.values(), ids=FEW)
 def test_members_of_an_ensemble_learn_as_they_would_alone(estimator):
     models = [make(replace(LEARNED, relaxation=SHORT), seed)[0] for seed in (1, 2)]
     sequences, of = make(LEARNED)[1], partial(loss, estimator=estimator)

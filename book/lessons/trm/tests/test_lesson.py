@@ -60,18 +60,6 @@ def test_the_lessons_step_is_the_packages() -> None:
             torch.testing.assert_close(a, b)
 
 
-def test_the_lessons_loop_uses_one_layer_again_and_again() -> None:
-    found = {"torch": torch, "nn": torch.nn}
-    exec(CELLS["meet-cell"], found)
-    layer, x = found["layer"].eval(), torch.randn(1, 36, 64, generator=Generator().manual_seed(2))
-    h = torch.zeros_like(x)
-    for _ in range(8):
-        h = layer(x + h)
-    torch.testing.assert_close(found["Looped"](layer, 8)(x), h)
-    sizes = [sum(p.numel() for p in found[name].parameters()) for name in ("stack", "layer")]
-    assert sizes[0] == 8 * sizes[1]
-
-
 def test_the_drawing_has_what_the_network_reads_after_each_use() -> None:
     """Thoughts change the mind, answers the answer, which is that of the network's own looks."""
     model, looks = evidence.network(), 3

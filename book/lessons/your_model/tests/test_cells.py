@@ -24,45 +24,6 @@ def scope() -> dict:
     return found
 
 
-def test_each_function_is_right_when_alone() -> None:
-    of = scope()
-    x = of["texts"](0)[:2]
-    (moved,) = {int(a - b) % 26 for a, b in zip(of["collate"](x)[0, :-1], x[0, :-1], strict=True)}
-    assert moved == 1 and of["collate"](x)[:, -1].eq(-100).all()
-    assert doubt.targets(of["loss"], x, 26).ok
-    twice = doubt.targets(of["planted"], x, 26)
-    assert {arrow.to - arrow.place for arrow in twice.arrows} == {2}
-
-
-def test_a_label_is_the_one_score_whose_rise_lowers_the_loss() -> None:
-    of = scope()
-    x = of["texts"](0)[:1, :5]
-    for asks, ahead in ((of["loss"], 1), (of["planted"], 2)):
-        flat = torch.zeros(1, 5, 26)
-        for place in range(5 - ahead):
-            changes = []
-            for letter in range(26):
-                raised = flat.clone()
-                raised[0, place, letter] = 0.01
-                changes.append(float(asks(raised, x) - asks(flat, x)))
-            falls = [letter for letter, change in enumerate(changes) if change < 0]
-            assert falls == [int(x[0, place + ahead])]
-
-
-def test_answers_of_what_is_to_be_tried() -> None:
-    of = scope()
-    x = of["texts"](0)[:2]
-    same = doubt.targets(lambda z, x: torch.nn.functional.cross_entropy(z.mT, x), x, 26)
-    assert {arrow.to - arrow.place for arrow in same.arrows} == {0}
-    half = (torch.arange(12) > 5).expand(2, 12)
-    answers = lambda z, x: of["loss"](z[:, 5:], x[:, 5:])  # noqa: E731
-    assert doubt.targets(answers, x, 26, weights=half).ok
-    alone = doubt.targets(answers, x, 26)
-    assert alone.ok and "not answered for" in str(alone)
-    late = lambda z, x: of["loss"](z[:, 6:], x[:, 6:])  # noqa: E731
-    assert doubt.targets(late, x, 26, weights=half).bad
-
-
 def test_the_guess_is_told_by_what_is_right_alone() -> None:
     of = scope()
     collates = {True: of["collate"], False: lambda x: x}
