@@ -14,9 +14,7 @@ const chanceOf = ({ side: [x] }) => 1 / (1 + Math.exp(-x));
 
 // What scripts say for short.
 const KEY = "attention-notes yours coins";
-const refuse = (name) => () => {
-  throw new DOMException("no", name);
-};
+const refuse = (name) => () => { throw new DOMException("no", name); };
 Object.assign(globalThis, {
   press: (...names) =>
     names.forEach((name) => [...document.querySelectorAll("button")].find((each) => each.textContent === name).click()),
@@ -38,18 +36,14 @@ Object.assign(globalThis, {
   },
   /** Settings of another visit. */
   left: (settings, page = "/widget") => globalThis.put({ guesses: {}, runs: [], settings: { [`${page} Train a coin`]: settings } }),
-  full: () => {
-    Storage.prototype.setItem = refuse("QuotaExceededError");
-  },
+  full: () => { Storage.prototype.setItem = refuse("QuotaExceededError"); },
   /** The longest text that still fits: not a letter more does. */
   fill: () => {
     for (let text = "", size = 2 ** 22; size >= 1; ) {
       try {
         localStorage.setItem("of another page", text + "x".repeat(size));
         text += "x".repeat(size);
-      } catch {
-        size /= 2;
-      }
+      } catch { size /= 2; }
     }
   },
   barred: () => Object.defineProperty(globalThis, "localStorage", { get: refuse("SecurityError") }),
@@ -101,17 +95,13 @@ function render({ model, el }) {
     plan,
     judge,
     series: (history) => ({ loss: history.map(({ step, loss }) => [step, loss]), off: history.map(({ step, off }) => [step, off]) }),
-    follow: (weights, step) => {
-      shown.textContent = `The coin at step ${step}: ${judge(weights).words}.`;
-    },
+    follow: (weights, step) => { shown.textContent = `The coin at step ${step}: ${judge(weights).words}.`; },
     guesses: { question: "Your guess: from when on does it know it?", options: PARTS },
     outcome: (history) => (settled(history) < Infinity ? `It knows it from step ${settled(history)} on.` : "It does not know it."),
     found: partOf,
   });
   const box = html("input", { type: "text", "aria-label": "Tosses", oninput: () => model.set("tosses", Number(box.value)) });
-  const toss = () => {
-    box.value = model.get("tosses");
-  };
+  const toss = () => { box.value = model.get("tosses"); };
   model.on("change:tosses", toss);
   root.append(box);
   el.append(root);

@@ -1,13 +1,11 @@
 """What the lesson measures, of models whose every answer is known, and of vectors by hand."""
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 import torch
 from torch import Generator, Tensor
-from torch.nn.functional import one_hot
 from torch.testing import assert_close
 
 from attn_notes.models.triple_product import AttentionOnly, Config, expanded_volume
@@ -75,51 +73,6 @@ def test_training_is_asked_for_as_one_asks(monkeypatch: pytest.MonkeyPatch) -> N
         measure.train_comparison({"a": Config()}, Copying(9, 11, (5,)), batch=13, **settings)
 
 
-def looks_back(places: int, vocabulary: int, late: int = 0) -> Callable[..., Tensor]:
-    """Predicts the letter so many places back from the one to come, or nothing before `late`."""
-
-    def model(x: Tensor, loudness: Tensor | None = None) -> Tensor:
-        sure = 50.0 * one_hot(x.roll(places - 1, -1), vocabulary)
-        return torch.where(torch.arange(x.shape[1])[:, None] >= late - 1, sure, 0.0)
-
-    return model
-
-
-def test_transfer_knows_a_copier_by_position() -> None:
-    model = looks_back(5, 17)
-    found = measure.transfer([model, model], 17, [4, 5, 7], seed())
-    assert found.shape == (3, 2) and (found[1] == 1).all() and (found[[0, 2]] < 0.15).all()
-    lengths = []
-    watched = [lambda x: lengths.append(x.shape[1]) or model(x)]
-    measure.transfer(watched, 17, [4, 5, 7], seed())
-    assert lengths == [7, 9, 13]  # two periods; the last token is only predicted
-
-
-@pytest.mark.parametrize(("late", "share"), [(0, 1.0), (6, 1.0), (7, 0.75), (9, 0.25)])
-def test_every_letter_of_the_copy_counts_but_its_first(late: int, share: float) -> None:
-    """Who begins to copy late loses just those letters; what it says before the copy is nothing."""
-    (found,) = measure.transfer([looks_back(5, 17, late)], 17, [5], seed(1))
-    assert found.item() == pytest.approx(share + (1 - share) / 17, abs=0.03)  # guessed: the rest
-
-
-def test_a_copier_by_place_follows_without_a_match() -> None:
-    """It predicts the letter five back, whatever was read; one by content only after a match."""
-    task = Copying(16, 24, (12,))
-    place = measure.follows(looks_back(5, 16), task, seed(), 512)
-    assert place.shape == (2, 18) and (place[:, 4] == 1).all()
-    assert place[:, torch.arange(18) != 4].max() < 0.3
-
-    def reads(x: Tensor) -> Tensor:
-        """What followed the present letter when it was read last."""
-        same = (x[:, :, None] == x[:, None]).tril(-1)
-        source = torch.where(same, torch.arange(x.shape[1]), -1).amax(-1)
-        follower = x.gather(1, (source + 1).clamp(min=0))
-        return 50 * one_hot(torch.where(source < 0, 0, follower), 16).float()
-
-    content = measure.follows(reads, task, seed(), 512)
-    assert (content[0] == 1).all() and content[1].max() < 0.3
-
-
 def test_offsets_are_counted_back() -> None:
     attention = torch.zeros(2, 7, 7)
     attention[0].diagonal(-2)[:] = 1
@@ -141,24 +94,6 @@ def test_induction_names_the_two_parts() -> None:
     for periods, share in (((4,), 1.0), ((4, 6), 0.5)):
         found = measure.induction(observe, Copying(7, 13, periods), seed(), 5)
         assert_close(found[:, 0], torch.tensor([[1.0, 0], [0, share]]))
-
-
-def test_loudness_is_told_of_bystanders_and_of_the_loud_one() -> None:
-    places = set()
-
-    def blind(x: Tensor, loudness: Tensor) -> Tensor:
-        assert ((loudness == 3) | (loudness == 1)).all() and (loudness == 3).sum(1).eq(1).all()
-        places.update((loudness == 3).nonzero()[:, 1].tolist())
-        return looks_back(6, 31)(torch.where(loudness == 1, x, 0))
-
-    def captive(x: Tensor, loudness: Tensor) -> Tensor:
-        return 50.0 * one_hot((x * (loudness != 1)).sum(-1, keepdim=True).expand_as(x), 31)
-
-    task = Copying(31, 12, (6,))
-    others, own = measure.accuracy_at_loudness(blind, task, 3.0, seed())
-    assert others == 1 and own < 0.1 and places == {1, 2, 3, 4, 5}
-    others, own = measure.accuracy_at_loudness(captive, task, 3.0, seed())
-    assert others < 0.1 and own == 1
 
 
 def test_score_spread_reads_causal_scores_only(generator: Generator) -> None:
