@@ -91,9 +91,9 @@ def test_labels_stand_at_the_ends_of_their_lines_and_not_over_one_another() -> N
 def test_what_says_nothing_is_refused() -> None:
     with figures.figure() as (fig, ax):
         ax.plot([0, 1])
-        for label in (lambda: figures.label_lines(ax), lambda: figures.legend_below(fig)):
+        for label, where in ((figures.label_lines, ax), (figures.legend_below, fig)):
             with pytest.raises(ValueError, match="label"):
-                label()
+                label(where)
         for alt in ("", "  \n"):
             with pytest.raises(ValueError, match="alternative text"):
                 figures.show(fig, alt=alt)
@@ -127,9 +127,8 @@ def test_a_legend_below_has_as_many_columns_as_fit(letters: int) -> None:
 
 def test_a_figure_says_how_wide_its_letters_need_it() -> None:
     with figures.figure(5.0, 2.0) as (fig, ax):
-        ax.text(0, 0, "small", fontsize=6)
-        svg = figures.to_svg(fig, "a small word")
-    assert "--attn-least: 540px" in svg  # 5 inches are 360 points; 6 points become 9 pixels
+        ax.text(0, 0, "small", fontsize=6)  # 6 points of 360, which 5 inches are, become 9 pixels
+        assert "--attn-least: 540px" in figures.to_svg(fig, "a small word")
 
 
 def draw() -> str:
@@ -141,8 +140,7 @@ def draw() -> str:
 
 
 def test_svg_carries_description_and_the_pages_colours() -> None:
-    svg = draw()
-    root = ET.fromstring(svg)
+    root = ET.fromstring(svg := draw())
     assert (root.get("role"), root.get("aria-label")) == ("img", 'Loss "falls" & < stays')
     assert "currentColor" in svg
     assert figures.INK not in svg and figures.PAPER not in svg

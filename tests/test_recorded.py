@@ -91,31 +91,23 @@ def test_a_kept_run_takes_the_place_of_training(run: Any, monkeypatch: Patch) ->
     monkeypatch.setattr("attn_notes.training.ensemble.traced", None)  # nothing can be trained now
     told = []
     found = learn(watch=lambda step, seen, _: told.append((step, seen["at"].tolist())))
-    for name, values in run.parameters.items():
-        torch.testing.assert_close(found.parameters[name], values.half().float())
+    kept = {name: values.half().float() for name, values in run.parameters.items()}
+    torch.testing.assert_close(found.parameters, kept)
     assert found.steps.tolist() == [0, 2, 4] and torch.equal(found.history["at"], run.history["at"])
     assert told == [(4, run.history["at"][-1].tolist())]  # once, for the end
     assert isinstance(found.member(1), nn.Linear) and found.seconds == pytest.approx(run.seconds)
 
 
+OTHERS = [
+    {"seed": 7}, {"lr": 0.2}, {"steps": 6}, {"clip": 1.0}, {"data": POINTS + 1},
+    {"loss": other_loss}, {"schedule": lambda step: 0.5},
+    {"probe": at_zero}, {"probe_every": 1}, {"probe": None}, {},
+]  # fmt: skip
+"""What is asked for otherwise; of the last only what its model calls is another."""
+
+
 @pytest.mark.in_short(4)
-@pytest.mark.parametrize(
-    "other",
-    [
-        {"seed": 7},
-        {"lr": 0.2},
-        {"steps": 6},
-        {"clip": 1.0},
-        {"data": POINTS + 1},
-        {"loss": other_loss},
-        {"schedule": lambda step: 0.5},
-        {"probe": at_zero},
-        {"probe_every": 1},
-        {"probe": None},
-        {},  # but what its model calls
-    ],
-    ids=lambda other: next(iter(other), "sign"),
-)
+@pytest.mark.parametrize("other", OTHERS, ids=lambda other: next(iter(other), "sign"))
 @pytest.mark.usefixtures("run")
 def test_whatever_differs_is_trained(other: dict[str, Any], monkeypatch: Patch) -> None:
     if not other:
@@ -123,18 +115,15 @@ def test_whatever_differs_is_trained(other: dict[str, Any], monkeypatch: Patch) 
     fast = learn(**other)
     monkeypatch.setenv("FAST", "0")
     slow = learn(**other)
-    for name in slow.parameters:
-        assert torch.equal(fast.parameters[name], slow.parameters[name])
+    torch.testing.assert_close(fast.parameters, slow.parameters, rtol=0, atol=0)
     assert fast.history.keys() == slow.history.keys()
 
 
-def test_without_fast_or_while_runs_are_kept_nothing_is_taken(
-    run: Any, folder: Path, monkeypatch: Patch
-) -> None:
+def test_unless_fast_or_while_runs_are_kept_none_is_taken(run, folder, monkeypatch) -> None:
     for fast in ("", "0"):
         monkeypatch.setenv("FAST", fast)
-        for name, values in learn().parameters.items():
-            assert torch.equal(values, run.parameters[name])  # not rounded: trained again
+        again = learn().parameters  # not rounded: trained again
+        torch.testing.assert_close(again, run.parameters, rtol=0, atol=0)
     monkeypatch.setenv("FAST", "1")
     monkeypatch.setenv("ATTN_NOTES_KEEP", str(folder))
     assert recorded.find(next(folder.glob("*.npz")).stem) is None and recorded.key([Line(3, 1)])
@@ -162,8 +151,8 @@ def test_texts_and_tensors_come_back_as_they_were(folder: Path, monkeypatch: Pat
     monkeypatch.setenv("FAST", "1")
     assert recorded.noted(make)(3) == made and calls == [3, 0]
     found = recorded.tensors(key, draw)
-    assert calls == [3, 0] and [x.dtype for x in found] == [x.dtype for x in drawn]
-    assert all(torch.equal(x, y) for x, y in zip(found, drawn, strict=True))
+    assert calls == [3, 0]
+    torch.testing.assert_close(found, drawn, rtol=0, atol=0)  # types as well
     recorded.noted(make)(4)
     assert calls == [3, 0, 4]
 
@@ -196,21 +185,19 @@ def test_a_key_knows_code_and_not_its_comments() -> None:
         return lambda x: factor * x
 
     def commented(x: float) -> float:
+        """With words."""
         return x + 1  # and more of them
 
     def bare(x: float) -> float:
         return x + 1
 
-    def keys(*given: Any) -> list[str]:
-        return [recorded.key((), each) for each in given]
-
     assert recorded._code(commented).replace("commented", "bare") == recorded._code(bare)
-    draws = (Generator().manual_seed(seed) for seed in (1, 1, 2))
-    for same, again, other in (
-        keys(made(2.0), made(2.0), made(3.0)),
-        keys(POINTS, POINTS.clone(), POINTS.flip(0)),
-        keys(*draws),
+    for given in (
+        (made(2.0), made(2.0), made(3.0)),
+        (POINTS, POINTS.clone(), POINTS.flip(0)),
+        [Generator().manual_seed(seed) for seed in (1, 1, 2)],
     ):
+        same, again, other = (recorded.key((), each) for each in given)
         assert same == again != other
     line = Line(3, 1)
     before = recorded.key([line])
@@ -229,9 +216,8 @@ def test_a_key_knows_what_a_notebooks_function_names(tmp_path: Path) -> None:
 
     def asked(probed: Tensor = POINTS, trained: int = 8, one: Any = at_one) -> str:
         names: dict[str, Any] = {"__name__": "__main__", "probed": probed}
-        for name, held in (("measure", {"probe": one}), ("recipe", {"TRAINED": trained})):
-            names[name] = ModuleType(f"book.lessons.{name}")
-            vars(names[name]).update(held)
+        names |= {each: ModuleType(f"book.lessons.{each}") for each in ("measure", "recipe")}
+        names["measure"].probe, names["recipe"].TRAINED = one, trained
         linecache.checkcache(str(tmp_path / "cell.py"))
         exec(compile(code, str(tmp_path / "cell.py"), "exec"), names)
         return recorded.key((), names["probe"])
@@ -311,19 +297,17 @@ def test_one_more_model_task_or_lesson_makes_no_run_another(copied: Path) -> Non
     assert after == before == reached(copied)
 
 
+CALLED = [
+    ("attn_notes/tasks/brackets.py", "LONGEST = ", "LONGEST = 2 * ", {"a task"}),
+    ("attn_notes/models/attention.py", "/ math.sqrt", "// math.sqrt", {*STARTS} - {"a task"}),
+    ("book/lessons/trm/measure.py", "class Solving(", "class Solving(object, ", {"a probe"}),
+    ("book/lessons/equilibrium/widget.py", "SHORTEST = ", "SHORTEST = 2 * ", {"a program"}),
+]
+
+
 @pytest.mark.in_short(2)
-@pytest.mark.parametrize(
-    ("file", "old", "new", "others"),
-    [
-        ("attn_notes/tasks/brackets.py", "LONGEST = ", "LONGEST = 2 * ", {"a task"}),
-        ("attn_notes/models/attention.py", "/ math.sqrt", "// math.sqrt", {*STARTS} - {"a task"}),
-        ("book/lessons/trm/measure.py", "class Solving(", "class Solving(object, ", {"a probe"}),
-        ("book/lessons/equilibrium/widget.py", "SHORTEST = ", "SHORTEST = 2 * ", {"a program"}),
-    ],
-)
-def test_what_a_run_calls_makes_it_another(
-    file: str, old: str, new: str, others: set[str], copied: Path
-) -> None:
+@pytest.mark.parametrize(("file", "old", "new", "others"), CALLED)
+def test_what_a_run_calls_makes_it_another(file, old, new, others, copied: Path) -> None:
     before = reached(copied)
     was = change(copied / file, old, new)
     after = reached(copied)

@@ -42,13 +42,11 @@ def test_a_record_is_of_the_recipe(name: str, settings: dict[str, Any]) -> None:
 
 
 def test_what_was_looked_into_is_of_the_recipe() -> None:
-    rates = evidence.rates()
-    assert (rates.betas, rates.steps) == ([*recipe.BETAS], [*recipe.RATE_STEPS])
-    assert [rest.spread for rest in evidence.rests()] == [*recipe.SPREADS]
+    found = evidence.rates().betas, evidence.rates().steps, [x.spread for x in evidence.rests()]
+    assert found == ([*recipe.BETAS], [*recipe.RATE_STEPS], [*recipe.SPREADS])
 
 
 def test_a_recorded_model_is_what_was_trained() -> None:
-    """It predicts as well as its record says, on pieces that the record holds."""
     model, characters = evidence.trained()
     assert len(characters) == model.config.vocabulary == 65
     loss = measure.losses(model, evidence.pieces()).mean().item()
@@ -126,13 +124,10 @@ def test_memory_is_that_of_the_gradient_alone_and_grows_where_steps_are_kept(mon
     peaks = probes.memory(TEXT).peaks
     model = LanguageModel(recipe.corrected(TEXT), Generator().manual_seed(0))
     small = TEXT.sample(4, 32, Generator().manual_seed(1))
-    for kind, way in (
-        ("BPTT", lambda _: estimators.bptt),
-        ("AEP", lambda steps: Nudged("full", 2.0, steps)),
-        ("adjoint", Implicit),
-    ):
-        steps = Relaxation(2, 0.25)
-        work = measure.with_relaxation(model, steps), small, way(steps)
+    two = Relaxation(2, 0.25)
+    ways = {"BPTT": estimators.bptt, "AEP": Nudged("full", 2.0, two), "adjoint": Implicit(two)}
+    for kind, way in ways.items():
+        work = measure.with_relaxation(model, two), small, way
         held = cost.peak_bytes(lambda work=work: measure.attention_gradient(*work)) / 2**20
         assert peaks[kind][0] == pytest.approx(held, rel=0.02)
         assert kind == "BPTT" or max(peaks[kind]) == pytest.approx(held, rel=0.02)

@@ -23,10 +23,9 @@ SCORES = exercises.cells(exercises.ROOT / lesson_page("triple_product").with_ste
 @pytest.mark.parametrize("score", recipe.KINDS)
 def test_the_lessons_model_is_the_packages(score: str) -> None:
     """Its cells, run with other weights, off the start, where β is the same for every head."""
-    scope: dict[str, Any] = {}
-    exec("import torch\nfrom torch.nn import functional as F\n", scope)
-    exec(CELLS["turn"] + "\n\n" + CELLS["model-cell"], scope)
-    exec(SCORES["plane-cell"] + "\n\n" + SCORES["score-cell"], scope)
+    scope: dict[str, Any] = {"torch": torch, "F": torch.nn.functional}
+    exec("\n\n".join(CELLS[name] for name in ("turn", "model-cell")), scope)
+    exec("\n\n".join(SCORES[name] for name in ("plane-cell", "score-cell")), scope)
     generator = Generator().manual_seed(4)
     layer = AttentionOnly(recipe.ONE_LAYER[score], generator).layers[0]
     with torch.no_grad():

@@ -13,22 +13,19 @@ from book.lessons.triple_product import experiments as recorded
 
 SEEDS = {"seeds": recipe.RECORDED}
 OTHER = {"seeds": recipe.SWEPT_TWO["seeds"], "lr": recipe.OTHER_RATE}
-RATES = {"rates": [*recipe.RATES], "one": recipe.SWEPT_ONE, "two": recipe.SWEPT_TWO}
 COST = {"heads": recipe.HEADS, "lengths": [*recipe.LENGTHS], "dimensions": [*recipe.DIMENSIONS]}
+RECORDS: dict[str, dict[str, Any]] = {
+    "lesson": {"one": recipe.ONE | SEEDS, "two": recipe.TWO | SEEDS},
+    "copying": {"one": recipe.LONG_ONE, "two": recipe.LONG_TWO},
+    "rates": {"rates": [*recipe.RATES], "one": recipe.SWEPT_ONE, "two": recipe.SWEPT_TWO},
+    "longer_rate": recipe.LONG_TWO | OTHER,
+    "cost": COST | {"tokens a batch": recipe.POSITIONS},
+}
 
 
-RECORDS = [
-    ("lesson", {"one": recipe.ONE | SEEDS, "two": recipe.TWO | SEEDS}),
-    ("copying", {"one": recipe.LONG_ONE, "two": recipe.LONG_TWO}),
-    ("rates", RATES),
-    ("longer_rate", recipe.LONG_TWO | OTHER),
-    ("cost", COST | {"tokens a batch": recipe.POSITIONS}),
-]
-
-
-@pytest.mark.parametrize(("name", "settings"), RECORDS)
-def test_a_record_has_the_recipes_settings(name: str, settings: dict[str, Any]) -> None:
-    assert results.load(f"triple_product_{name}")["settings"] == settings
+@pytest.mark.parametrize("name", RECORDS)
+def test_a_record_has_the_recipes_settings(name: str) -> None:
+    assert results.load(f"triple_product_{name}")["settings"] == RECORDS[name]
 
 
 @pytest.mark.slow

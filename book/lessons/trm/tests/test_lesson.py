@@ -163,14 +163,6 @@ def test_what_no_page_can_show_is_neither_loaded_nor_taught(change: dict, senten
     assert widget.runs == widget.lesson == {}
 
 
-def test_no_number_beyond_half_precision_is_taken() -> None:
-    widget = SudokuExplorer()
-    large = numbers() | {"halt.bias": torch.full((2, 1), 1e6)}
-    with pytest.raises(ValueError, match="number of 1000000, and half precision"):
-        widget.load("one", large, SMALL, TASK)
-    assert widget.runs == {}
-
-
 def test_the_puzzle_to_start_with_is_minimal_and_of_a_class_that_is_held_out() -> None:
     puzzle, solution = TASK.read(PUZZLE)
     assert TASK.held_out(solution[None]).all()

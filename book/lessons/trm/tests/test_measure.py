@@ -132,15 +132,6 @@ def test_thoughts_are_read_after_every_use(model, batch):
     assert not read.mind[a - 1].equal(read.mind[a - 2])
 
 
-def test_every_puzzle_has_one_difficulty():
-    rounds = torch.tensor([1, 2, 3, 4, 5, 6, 7, 12, -1, 2])
-    groups = measure.difficulties(rounds)
-    assert (torch.stack(list(groups.values())).sum(0) == 1).all()
-    assert {name: rounds[chosen].tolist() for name, chosen in groups.items()} == (
-        {"1–2": [1, 2, 2], "7+": [7, 12], "never": [-1]} | {str(k): [k] for k in range(3, 7)}
-    )
-
-
 def test_half_precision_is_what_a_page_can_carry(model):
     rounded = measure.half_precision(model)
     for name, other in rounded.state_dict().items():
