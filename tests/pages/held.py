@@ -8,12 +8,11 @@ processor rounds otherwise; all else is exact.
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import zip_longest
 from math import floor, log10
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 T = TypeVar("T")
 NUMBER = re.compile(
@@ -30,8 +29,7 @@ TOLD = 30
 """Differences of a file that are told one by one."""
 
 
-@dataclass(frozen=True)
-class Difference:
+class Difference(NamedTuple):
     """Lines `start` to `stop` of what was read, what stands there now, and how one says that."""
 
     start: int
@@ -124,11 +122,9 @@ def cut(one: str, other: str) -> tuple[str, str]:
     ahead = max(common(one, other) - EDGE, 0)
     behind = common(one[:ahead:-1], other[:ahead:-1]) - EDGE
     ahead, behind = (n if n > 3 else 0 for n in (ahead, behind))
-    first, second = (
-        ("…" if ahead else "") + line[ahead : len(line) - behind] + ("…" if behind else "")
-        for line in (one, other)
-    )
-    return first, second
+    dots = "…" * bool(ahead), "…" * bool(behind)
+    lines = (line[ahead : len(line) - behind].join(dots) for line in (one, other))
+    return next(lines), next(lines)
 
 
 def common(one: str, other: str) -> int:

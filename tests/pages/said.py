@@ -3,13 +3,7 @@
 The words stand in the notebooks, written by hand, and in titles of figures. A lesson's table says
 them again with the numbers as the record has them, and names the verdicts that they rest on:
 
-    def said(page: Reading) -> None:
-        evidence = page("trm_evidence")
-        evidence(f"it solves {share} of a hundred", held=[told(claims.AGAIN)])
-        evidence("Harder puzzles need more steps", where=hard > easy)
-
-Where the record bears the words out no longer, the lesson's test fails with the page, the cell,
-what stands there, and the words with the new numbers, to be pasted.
+    page("trm_evidence")(f"it solves {share} of a hundred", held=[told(claims.AGAIN)])
 """
 
 import re

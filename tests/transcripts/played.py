@@ -77,20 +77,18 @@ def page_of(*shown: Any, own: str = OWN) -> str:
     for i, widget in enumerate(widgets):
         state = saved["state"][widget.model_id]["state"]
         state["_esm"] = REACHED % {"esm": json.dumps(state["_esm"]), "i": i}
-    others = (each if isinstance(each, (Widget, str)) else each.html() for each in shown)
-    parts = [view(each) if isinstance(each, Widget) else each for each in others]
+    parts = []
+    for each in shown:
+        part = VIEW % each.model_id if isinstance(each, Widget) else each
+        place = getattr(each, "place", None)
+        part = f'<div class="{place}">{part}</div>' if isinstance(place, str) else part
+        parts.append(part if isinstance(part, str) else part.html())
     return EMPTY.format(
         own=own,
         state=json.dumps(saved).replace("</", "<\\/"),
         shown="\n".join(parts),
         host=(bundle.HERE / "_host.js").read_text("utf-8").replace("</script", "<\\/script"),
     )
-
-
-def view(widget: Widget) -> str:
-    there = VIEW % widget.model_id
-    place = getattr(widget, "place", None)
-    return f'<div class="{place}">{there}</div>' if isinstance(place, str) else there
 
 
 def on_site(widget: Widget, *states: str) -> list[Any]:

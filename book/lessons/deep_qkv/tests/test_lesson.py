@@ -11,7 +11,6 @@ from torch.testing import assert_close
 
 from attn_notes.models.deep_qkv import Config, Sorter
 from attn_notes.tasks import sorting
-from attn_notes.training.ensemble import Run
 from book.lessons.deep_qkv import evidence, recipe
 from book.lessons.deep_qkv.widget import ABCSorter
 from book.site.dependencies import lesson_page
@@ -83,13 +82,3 @@ def test_a_variant_that_is_not_the_configs_is_refused():
         with pytest.raises(ValueError, match=said):
             sorter.teach(variant, Config(), **settings)
     assert sorter.runs == sorter.lessons == {}
-
-
-def test_a_race_has_a_lane_for_each_name_in_their_order():
-    sorter, words = ABCSorter(picture="race"), [[1], [27]]
-    solved = {"solved": torch.tensor(words)}
-    run = Run({}, {}, torch.tensor([0, 10]), solved, 0.0, torch.nn.Identity())
-    names = {"plain, knowable": "less", "plain": "all"}
-    sorter.enter({"plain": run, "plain, knowable": run}, names)
-    lanes = [["plain-knowable", "less", words], ["plain", "all", words]]
-    assert sorter.race == {"steps": [0, 10], "lanes": lanes}

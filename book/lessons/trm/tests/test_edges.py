@@ -84,17 +84,14 @@ def test_with_twice_the_seeds_most_is_told_and_a_correction_takes_one_back() -> 
 
 
 def live(right: Tensor, halt: Tensor) -> Live:
-    seen = (x.expand(recipe.THINK, -1) for x in (right, right.float(), halt))
-    return Live(Solving(*seen))
+    return Live(Solving(*(x.expand(recipe.THINK, -1) for x in (right, right.float(), halt))))
 
 
 @pytest.mark.parametrize(("held", "right"), [(100, 99), (0, 0)])
 def test_of_the_live_run_what_is_held_to_be_right_is_told(held: int, right: int) -> None:
     boards = torch.arange(200)
-    run = live(boards < right, torch.where(boards < held, 1.0, -1.0))
-    piles = figures.piles(run)
-    said = f"gives {held} more than even chances, and of these {right} are right"
-    assert said in piles.caption
+    piles = figures.piles(live(boards < right, torch.where(boards < held, 1.0, -1.0)))
+    assert f"gives {held} more than even chances, and of these {right} are right" in piles.caption
     assert f"more than half sure of {held}, of which {right} are right" in piles.alt
 
 

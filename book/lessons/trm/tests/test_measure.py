@@ -20,6 +20,9 @@ SETTINGS = Settings(seats=7, steps=3, loss="softmax", ema=0.9)
 RECIPE = recipe.Recipe(CONFIG, SETTINGS, steps=5, lr=1e-2)
 
 
+BATCH = TASK.sample(11, Generator().manual_seed(2))
+
+
 @pytest.fixture
 def model():
     model = TRM(CONFIG, Generator().manual_seed(0))
@@ -27,23 +30,17 @@ def model():
     return model
 
 
-@pytest.fixture
-def batch():
-    return TASK.sample(11, Generator().manual_seed(2))
-
-
-def test_a_seed_begins_anew_and_draws_its_own_puzzles_and_disguises_them(batch, monkeypatch):
-    seen: dict[int, list[Tensor]] = {3: [], 4: []}
+def test_a_seed_begins_anew_and_draws_its_own_puzzles_and_disguises_them(monkeypatch):
+    seen, disguise = {3: [], 4: []}, Sudoku.augment
 
     def kept(task: Sudoku, drawn: Batch, generator: Generator) -> Batch:
         found = disguise(task, drawn, generator)
         seen[generator.initial_seed()].append(found[0])
         return found
 
-    disguise = Sudoku.augment
     monkeypatch.setattr(Sudoku, "augment", kept)
     for seed in seen:
-        measure.learn(RECIPE, TASK, batch, seed=seed, probe=lambda model: {})
+        measure.learn(RECIPE, TASK, BATCH, seed=seed, probe=lambda model: {})
         assert len(seen[seed]) == 5
     assert not seen[3][0].equal(seen[4][0])
     assert not RECIPE.model(3).out.weight.equal(RECIPE.model(4).out.weight)
@@ -62,9 +59,9 @@ def test_operations_by_hand():
     assert recipe.operations(replace(RECIPE, recursive=False)) == 2 * (3 * net + heads)
 
 
-def test_solving_is_what_the_trace_says(model, batch):
-    puzzles, solutions = batch
-    seen = measure.solve(model, batch, 4, at_once=3)
+def test_solving_is_what_the_trace_says(model):
+    puzzles, solutions = BATCH
+    seen = measure.solve(model, BATCH, 4, at_once=3)
     logits, halt = model.trace(puzzles, 4)
     assert_close(seen.halt, halt.detach())
     assert seen.right.equal(solved(logits, solutions.expand(4, -1, -1)))
@@ -86,15 +83,15 @@ class Oracle(TRM):
         return super().forward(puzzles, state)._replace(logits=logits)
 
 
-def test_what_is_right_counts_as_solved_and_a_probe_asks_for_the_last_step(batch):
+def test_what_is_right_counts_as_solved_and_a_probe_asks_for_the_last_step():
     """A clue that is written wrong is no solution."""
-    puzzles, solutions = batch
+    puzzles, solutions = BATCH
     model = Oracle(solutions)
-    assert measure.solve(model, batch, 3).right.tolist() == [[k == 1] * 11 for k in range(3)]
-    assert [measure.probe(model, {"x": batch}, k)["x"] for k in (1, 2, 3)] == [0, 1, 0]
+    assert measure.solve(model, BATCH, 3).right.tolist() == [[k == 1] * 11 for k in range(3)]
+    assert [measure.probe(model, {"x": BATCH}, k)["x"] for k in (1, 2, 3)] == [0, 1, 0]
     clue = (puzzles > 0).int().argmax(1, keepdim=True)
     wrong = solutions.scatter(1, clue, solutions.gather(1, clue) % 4 + 1)
-    seen = measure.solve(Oracle(wrong), batch, 3)
+    seen = measure.solve(Oracle(wrong), BATCH, 3)
     assert not seen.right.any()
     assert seen.cells.tolist() == [[float(k == 1)] * 11 for k in range(3)]
 
@@ -117,13 +114,13 @@ def test_reliability_by_hand():
         measure.reliability(torch.tensor([0.5, math.nan]), right[:2], [0.0, 0.5, 1.0])
 
 
-def test_thoughts_are_read_after_every_use(model, batch):
-    read = measure.thoughts(model, batch[0], 3)
+def test_thoughts_are_read_after_every_use(model):
+    read = measure.thoughts(model, BATCH[0], 3)
     uses = CONFIG.cycles * (CONFIG.latent_steps + 1)
     assert read.answer.shape == read.mind.shape == (3 * uses, 11, 16, 5)
-    logits, _ = model.trace(batch[0], 3)
+    logits, _ = model.trace(BATCH[0], 3)
     assert_close(read.answer[uses - 1 :: uses], logits)
-    x, (y, z) = model.embed(batch[0]), model.start(11)
+    x, (y, z) = model.embed(BATCH[0]), model.start(11)
     assert_close(read.mind[0], model.decode(model.net(x + y + z)))
     assert_close(read.answer[0], model.decode(y))
     # An answer leaves the mind as it was, and a thought the answer.
@@ -134,9 +131,8 @@ def test_thoughts_are_read_after_every_use(model, batch):
 
 def test_half_precision_is_what_a_page_can_carry(model):
     rounded = measure.half_precision(model)
-    for name, other in rounded.state_dict().items():
-        assert other.dtype == torch.float32, name
-        assert other.equal(model.state_dict()[name].to(torch.float16).float()), name
+    wanted = {name: x.half().float() for name, x in model.state_dict().items()}
+    assert_close(rounded.state_dict(), wanted, rtol=0, atol=0)
     assert not rounded.out.weight.equal(model.out.weight)
 
 
