@@ -53,10 +53,7 @@ def as_written(function: Any) -> Any:
 
 
 def recalled(patch: pytest.MonkeyPatch) -> None:
-    """Recorded runs stand in for those that a lesson asks for, and read the package's own text.
-
-    Functions count as they were written, whatever looks at their types here.
-    """
+    """Recorded runs stand in for those that a lesson asks for; functions count as written."""
     from book.kit import recorded
 
     said = recorded._said

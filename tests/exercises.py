@@ -54,10 +54,7 @@ def contract(chapter: Path, name: str) -> dict[str, Any]:
 
 
 def wrong(stem: str) -> dict[str, list[tuple[str, str]]]:
-    """Wrong answers as readers write them, by exercise: the code of each, and its symptom's words.
-
-    They are tried here and in a page; none yet if the lesson has no `wrong.py`.
-    """
+    """Wrong answers by exercise, each with its symptom's words; none if there is no `wrong.py`."""
     with contextlib.suppress(ModuleNotFoundError):
         found: dict[str, list[tuple[str, str]]]
         found = import_module(f"book.lessons.{stem}.tests.wrong").WRONG
@@ -95,10 +92,7 @@ def shown(page: str) -> str:
 
 
 def texts(folder: Path) -> Iterator[tuple[str, str]]:
-    """All that can be read below a folder, in zips and wheels too; of notebooks what cells hold.
-
-    Zips are unpacked beside it.
-    """
+    """All that can be read below a folder, in zips too, unpacked beside it; of notebooks cells."""
     for path in sorted(folder.rglob("*")):
         if path.suffix in (".zip", ".whl"):
             inside = folder.parent / f"{folder.name}-{path.name}-inside"

@@ -96,12 +96,7 @@ REFUSED = [
     ("def attention(*x): pass", ValueError, "`attention` names what it takes"),
     ("def attention(q, k, v): return q[0]", ValueError, r"gives \(2, 7, 16\), and has to"),
     ("def attention(q, k, v): return 1", TypeError, "attention gives no tensor, but int"),
-    (
-        "class Layer(nn.Module):\n    def __init__(self, n): super().__init__()\n"
-        "    def forward(self, x): return x[:, 1:]",
-        ValueError,
-        r"Layer gives \(3, 6, 32\)",
-    ),
+    ("class Layer(nn.Identity):\n    forward = lambda _, x: x[:, 1:]", ValueError, r"\(3, 6, 32\)"),
 ]
 
 
@@ -119,8 +114,8 @@ def test_what_a_page_asks_is_what_torch_trains(name: str) -> None:
     model = bench.begun(cell, source, task.sizes, 3)
     given = bench.weights(cell, {}, source, task.sizes, 3)
     found = bench.outputs(cell, {**given, **batch}, source, task.sizes, task.asked)
-    for key, value in task.outputs(model, batch).items():
-        torch.testing.assert_close(found[key], value)
+    due = task.outputs(model, batch)
+    torch.testing.assert_close({key: found[key] for key in due}, due)
 
 
 @pytest.mark.parametrize("name", TASKS)
@@ -150,10 +145,8 @@ LETTERS = "abcdr"
 
 def chance(letters: str) -> float:
     """How probable a sequence is: a place of the ring, then for each letter a place alike."""
-    size = len(RING.text)
-    twice = RING.text * 2
-    places = [i for i in range(size) if twice[i] == letters[0]]
-    share = len(places) / size
+    size, twice = len(RING.text), RING.text * 2
+    share = RING.text.count(letters[0]) / size
     for t in range(1, len(letters)):
         before, letter = letters[max(0, t - 2) : t], letters[t]
         alike = [i for i in range(size) if twice.startswith(before, i)]
@@ -172,19 +165,15 @@ def test_its_chances_are_those_of_a_source() -> None:
 
 
 def test_the_floor_is_the_entropy_of_all_but_the_first_letter() -> None:
-    first = Counter(RING.text)
-    given = {x: p for x, p in ALL.items() if p > 0}
-    loss = -sum(p * math.log(p / (first[x[0]] / len(RING.text))) for x, p in given.items())
-    assert math.isclose(RING.floor, loss / (RING.length - 1))
-
-
-def test_the_best_predictor_loses_what_its_chances_say() -> None:
+    first = {letter: n / len(RING.text) for letter, n in Counter(RING.text).items()}
+    whole = 0.0
     for x, p in ALL.items():
         if p > 0:
+            whole += p * (loss := -math.log(p / first[x[0]]))
             row = torch.tensor([[LETTERS.index(letter) for letter in x]])
-            found = float(RING.losses(row).double().sum())
-            first = RING.text.count(x[0]) / len(RING.text)
-            assert math.isclose(found, -math.log(p / first), rel_tol=1e-5, abs_tol=1e-6)
+            found = float(RING.losses(row).double().sum())  # the best predictor's
+            assert math.isclose(found, loss, rel_tol=1e-5, abs_tol=1e-6)
+    assert math.isclose(RING.floor, whole / (RING.length - 1))
 
 
 def test_sequences_are_drawn_by_their_chances() -> None:

@@ -21,17 +21,17 @@ def f(a, *b, **c):
 """
 
 
-def run(source: str) -> dict[str, Any]:
-    space: dict[str, Any] = {}
-    exec(dialect.PRELUDE, space)
-    exec(dialect.translated(source).partition("\n")[2], space)
+def run(source: str, space: dict[str, Any]) -> dict[str, Any]:
+    exec(source, space)
     return space
 
 
+def translated(source: str) -> dict[str, Any]:
+    return run(dialect.translated(source).partition("\n")[2], run(dialect.PRELUDE, {}))
+
+
 def test_what_is_said_otherwise_means_the_same() -> None:
-    space: dict[str, Any] = {}
-    exec(SAID, space)
-    assert run(SAID)["f"](1, 2, 3, x=4) == space["f"](1, 2, 3, x=4)
+    assert translated(SAID)["f"](1, 2, 3, x=4) == run(SAID, {})["f"](1, 2, 3, x=4)
     assert not unsaid(dialect.translated(SAID))
 
 
@@ -59,12 +59,10 @@ class Thing:
 
 
 def test_a_dataclass_is_compared_hashed_and_replaced_as_before() -> None:
-    space = run(CLASS)
+    space = translated(CLASS)
     Point, Thing = space["Point"], space["Thing"]
-    assert Point(1) == Point(1, 2) != Point(2, 1)
-    assert len({Point(1), Point(1, 2)}) == 1
-    assert Point(1).swapped() == Point(2, 1)
-    assert Thing() != Thing()
+    assert Point(1) == Point(1, 2) != Point(2, 1) == Point(1).swapped()
+    assert len({Point(1), Point(1, 2)}) == 1 and Thing() != Thing()
     with pytest.raises(TypeError, match="a number"):
         Point([])
 
@@ -110,16 +108,13 @@ def test_all_that_travels_to_a_page_can_be_said_there() -> None:
                 assert {alias.name for alias in node.names} <= of_micropython
 
 
-STEMS = lesson_stems(ROOT)
-
-
 def lesson(stem: str) -> dict:
     pages = [ROOT / page for page in pages_of(ROOT, stem)]
     return json.loads(answers.of_lesson(pages, stem)[1]())
 
 
 @pytest.mark.in_short(2)
-@pytest.mark.parametrize("stem", STEMS)
+@pytest.mark.parametrize("stem", lesson_stems(ROOT))
 def test_all_that_checks_need_can_be_said_in_a_page(stem):
     told = lesson(stem)
     there = {*told["files"], *engine.python()}
@@ -131,18 +126,16 @@ def test_all_that_checks_need_can_be_said_in_a_page(stem):
                 assert {f"{name}.py", f"{name}/__init__.py"} & there, (path, node.module)
 
 
-LACKING = [
-    ("import numpy\ndef f(x): return numpy.sum(x)", "needs numpy, which a page's Python"),
-    ("from inspect import signature as f", "needs inspect, which a page's Python has not"),
-    ("def f(x):\n    match x:\n        case 1: pass", "a page's Python has no `match`"),
-]
-
-
-@pytest.mark.parametrize(("source", "words"), LACKING)
-def test_what_a_page_lacks_is_named(source, words, monkeypatch):
-    monkeypatch.setattr(answers, "_module", lambda name: answers._Module(source))
-    with pytest.raises(dialect.NotInPageError, match=words):
-        answers._Needed().reach("attn_notes.somewhere", "f")
+def test_what_a_page_lacks_is_named(monkeypatch):
+    for source, words in (
+        ("import numpy\ndef f(x): return numpy.sum(x)", "needs numpy, which a page's Python"),
+        ("from inspect import signature as f", "needs inspect, which a page's Python has not"),
+        ("def f(x):\n    match x:\n        case 1: pass", "a page's Python has no `match`"),
+    ):
+        module = answers._Module(source)
+        monkeypatch.setattr(answers, "_module", lambda name, module=module: module)
+        with pytest.raises(dialect.NotInPageError, match=words):
+            answers._Needed().reach("attn_notes.somewhere", "f")
 
 
 def test_what_nobody_reaches_stays_at_home():

@@ -192,10 +192,7 @@ def collection(each: Collection) -> str:
 
 
 def contours(each: ContourSet) -> Iterator[str]:
-    """How large the field of each level is, and how far its middle from the left and from below.
-
-    Of its corners nothing: on another processor they are others.
-    """
+    """How large each level's field is and where its middle; its corners are a processor's own."""
     corner = [min(each.axes.get_xlim()), min(each.axes.get_ylim())]
     for path in each.get_paths():
         size, moment = 0.0, np.zeros(2)

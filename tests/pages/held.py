@@ -57,10 +57,7 @@ def masked(line: str) -> str:
 def aligned(
     was: Sequence[T], now: Sequence[T], key: Callable[[T], str]
 ) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
-    """Lines that differ, each beside its counterpart if it has one: where in `was`, in `now`.
-
-    What is not the same is set side by side by its key first, then by its place.
-    """
+    """Where lines differ, each beside its counterpart if it has one: by its key, then by place."""
     whole = [list(map(str, lines)) for lines in (was, now)]
     for exact, a, b, c, d in SequenceMatcher(None, *whole, False).get_opcodes():
         if exact == "equal":
@@ -133,10 +130,7 @@ def common(one: str, other: str) -> int:
 
 
 def hold(file: Path, now: Sequence[str], take: str | None) -> list[str]:
-    """What is shown now and was not read, as sentences; what one wants of it is taken over.
-
-    That is what has the words to `take`, or `all`. Nothing was read of a file that is not there.
-    """
+    """What is shown now and was not read, as sentences; what has the words to `take` is taken."""
     was = file.read_text("utf-8").splitlines() if file.exists() else []
     found = list(differences(was, now))
     wanted = [each for each in found if take and (take == "all" or take in each.said)]

@@ -42,10 +42,7 @@ class Says:
         untold: Iterable[Finding] = (),
         where: bool = True,
     ) -> None:
-        """The page has these words: what has to hold for them has, what has to be refuted is.
-
-        What is `untold` the record cannot decide; `where` is any other condition.
-        """
+        """The page has these words; findings are as they rest on, `untold` what none decides."""
         if missing := [*filter(None, map(self.missing, words))]:
             self.wrong += missing
             return

@@ -27,10 +27,7 @@ from .held import WRITTEN
 def shown(
     path: Path, patch: pytest.MonkeyPatch, machine: Mapping[str, str] = MappingProxyType({})
 ) -> Iterator[str]:
-    """Lines for each cell of a notebook: its id, and further in what it shows or says.
-
-    What by the pattern of a cell in `machine` hangs on the processor is not told.
-    """
+    """For each cell its id, and further in what it shows, without what `machine` has of it."""
     patch.chdir(path.parent)
     at: list[str] = []
     only_recorded(patch, path, at)
@@ -55,10 +52,7 @@ def shown(
 
 
 def only_recorded(patch: pytest.MonkeyPatch, path: Path, cell: Sequence[str]) -> None:
-    """Nothing is trained: what a lesson asks for and no record has is an error that says so.
-
-    Evidence reads other records, and may draw puzzles anew.
-    """
+    """What a lesson trains and no record has is an error; evidence may draw puzzles anew."""
     key, find, begins = recorded.key, recorded.find, recorded.begins
     asked = ""
 

@@ -25,10 +25,7 @@ STEMS = sorted({lesson_of(path) for path in notebook_paths(ROOT)})
 @pytest.mark.page
 @pytest.mark.parametrize("stem", STEMS)
 def test_a_lesson_is_what_was_read_of_it(stem, monkeypatch, take, request):
-    """One test a lesson: whatever is changed in it, this one fails, and names the place.
-
-    In `make check` the evidence is not run again: what was read of it is held to its records.
-    """
+    """In `make check` evidence is not run again: what was read of it is held to its records."""
     in_short = "not slow" in request.config.getoption("markexpr")
     book, tests = ROOT / "book", LESSONS / stem / "tests"
     there = (tests / "said.py").exists()

@@ -104,10 +104,7 @@ Trouble = partial(pytest.fail.Exception, pytrace=False)
 def transcript(
     browser: Browser, shown: Sequence[Any], script: str, whole: Collection[str] = ()
 ) -> Iterator[str]:
-    """What stands on the page at first, and what each line of the script changes.
-
-    What begins like one of `whole`, as `g.space`, is one line with all its parts.
-    """
+    """What stands there at first, and what each line changes; `whole`: who begins so is one."""
     context = browser.new_context(viewport={"width": 1280, "height": 900}, reduced_motion="reduce")
     context.set_default_timeout(20_000)  # for what is done on a page at rest
     context.set_default_navigation_timeout(1000 * HANGS)
@@ -195,10 +192,7 @@ ROLES: Any = "button", "link", "tab", "radio", "checkbox", "slider", "option", "
 
 
 def target(root: Locator, words: str) -> Locator:
-    """What is called so by its name, label or words, or a selector: `.cell 3` for the fourth.
-
-    It is brought into view.
-    """
+    """What is called so by name, label, words or selector (`.cell 3`: the fourth), in view."""
     if words[0] in ".#[":
         selector, _, nth = words.rpartition(" ") if words[-1].isdigit() else (words, "", "0")
         found = [root.locator(selector).nth(int(nth))]

@@ -70,13 +70,12 @@ def test_models_are_counted_and_sent_as_a_binary_buffer(kind):
     name, one = kind.widget.__name__, kind.one
     assert widget.runs == {} and repr(widget) == f"{name}: no model yet"
     kind.load(widget)
-    run = next(iter(widget.get_state("runs")["runs"].values()))
+    ((first, run),) = widget.get_state("runs")["runs"].items()
     state = kind.model(kind.config, Generator()).state_dict()
     size = kind.bytes * SEEDS * sum(tensor.numel() for tensor in state.values())
     assert isinstance(run["weights"], bytes) and len(run["weights"]) == size
     kind.load(widget, seeds=1)
     assert repr(widget) == f"{name}: 1 {one}, 1 seed"
-    first = next(iter(widget.runs))
     widget.runs = {"two": {**widget.runs[first], "seeds": 5}, **widget.runs}
     assert repr(widget) == f"{name}: 2 {one}s, 1 to 5 seeds"
     widget.runs = {"two": widget.runs["two"], first: widget.runs["two"]}
@@ -88,12 +87,11 @@ def test_models_and_settings_arrive_exactly_and_loading_again_replaces_those_alo
     """What was chosen stays. A copier's settings are fewer, and a sorter's are in its program."""
     widget = kind.widget()
     kind.load(widget, first=7)
-    first = next(iter(widget.runs))
+    (first,) = widget.runs
     if kind.named:
         kind.load(widget, " two ")
         before, widget.run = widget.runs["two"], "two"
-    models = kind.load(widget)
-    packed.assert_holds(widget.runs[first], models)
+    packed.assert_holds(widget.runs[first], kind.load(widget))
     if kind.named:
         assert widget.runs["two"] is before and widget.run == "two"
         told = asdict(kind.config) if kind.model is not triple_product.AttentionOnly else {"d": 2}

@@ -71,10 +71,9 @@ def test_rank_and_temperature_seed_by_seed(late: float) -> None:
 
 
 def test_of_a_crowd_of_whom_some_never_arrive() -> None:
-    one = crowd(torch.tensor([10.0, math.inf, math.inf]))
-    none = crowd(NEVER[:3])
-    assert [(each.arrived, each.median) for each in (one, none)] == [(1, math.inf), (0, math.inf)]
-    assert (one.delay, none.delay) == (pytest.approx(670), 1000)
+    one, none = crowd(torch.tensor([10.0, math.inf, math.inf])), crowd(NEVER[:3])
+    assert (one.arrived, one.median, one.delay) == (1, math.inf, pytest.approx(670))
+    assert (none.arrived, none.median, none.delay) == (0, math.inf, 1000)
     assert evidence.by_seed([one, none]).tolist() == [505, 1000, 1000]
     assert evidence.best_rate({0.1: none, 0.2: one, 0.3: one}) == 0.2
 

@@ -48,26 +48,20 @@ def gradients(model: Sorter, tokens: torch.Tensor) -> torch.Tensor:
 def test_products_and_the_noise_of_one_input_are_those_of_six_backward_passes() -> None:
     model = Sorter(Config("plain"), Generator().manual_seed(3))
     found = pull.pulls(model, {name: p.detach() for name, p in model.named_parameters()})
-    by_hand = gradients(model, sorting.all_sequences())
+    six = torch.stack([gradients(model, row[None]) for row in sorting.all_sequences()])
+    by_hand = six.mean(0)
     assert_close(found.products, by_hand @ by_hand.T)
+    assert pull.half(found.products[None]).shape == (1, 21)
+    assert_close(pull.whole(pull.half(found.products[None]))[0], found.products)
     two, four = by_hand[2:4].sum(0), by_hand[[0, 1, 4, 5]].sum(0)
     assert_close(pull.cosine(found.products, (2, 3)), F.cosine_similarity(two, four, dim=0))
-    six = torch.stack([gradients(model, row[None]) for row in sorting.all_sequences()])
     for noise, part in zip(found.noise, (six[:, :2].sum(1), six[:, 2:].sum(1)), strict=True):
-        assert_close(noise, (part - part.mean(0)).square().sum(1).mean().sqrt())
-
-
-def test_half_of_the_products_is_all() -> None:
-    rows = torch.arange(36.0).view(2, 3, 6)
-    products = torch.einsum("brx,bry->bxy", rows, rows)
-    assert pull.half(products).shape == (2, 21)
-    assert_close(pull.whole(pull.half(products)), products)
+        assert_close(noise, part.var(0, correction=0).sum().sqrt())
 
 
 def test_who_is_helped_and_who_is_hurt() -> None:
     losses = torch.zeros(3, 1, 6)
-    losses[:, 0, 0] = torch.tensor([2.0, 1.0, 0.5])
-    losses[:, 0, 3] = torch.tensor([1.0, 1.5, 1.0])
+    losses[:, 0, [0, 3]] = torch.tensor([[2.0, 1.0], [1.0, 1.5], [0.5, 1.0]])
     assert pull.opposed(losses)[:, 0].tolist() == [1, 0]
     assert pull.opposed(losses, (0, 3))[:, 0].tolist() == [0, 0]
 
@@ -75,11 +69,9 @@ def test_who_is_helped_and_who_is_hurt() -> None:
 def test_what_yields_no_longer_points_against() -> None:
     four = torch.tensor([[0.3, 0.0], [0.3, 0.0], [3.0, 4.0]])
     two = torch.tensor([[-0.2, 0.1], [0.2, 0.1], [0.0, 0.0]])
-    every = torch.ones(3, 1, dtype=torch.bool)
-    expected = torch.tensor([[0.3, 0.1], [0.5, 0.1], [0.6, 0.8]])  # at most of norm 1
-    assert_close(pull.combined(two, four, every), expected)
-    as_it_is = torch.tensor([[0.1, 0.1], [0.5, 0.1], [0.6, 0.8]])
-    assert_close(pull.combined(two, four, ~every), as_it_is)
+    for yields, first in ((True, 0.3), (False, 0.1)):
+        expected = torch.tensor([[first, 0.1], [0.5, 0.1], [0.6, 0.8]])  # at most of norm 1
+        assert_close(pull.combined(two, four, torch.full((3, 1), yields)), expected)
 
 
 @pytest.mark.slow

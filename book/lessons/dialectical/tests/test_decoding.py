@@ -143,13 +143,6 @@ def test_choices_are_drawn_with_their_probabilities_and_from_the_generator():
     assert one == again != other
 
 
-def test_cold_sampling_is_greedy():
-    model = troubled(5, 1.0, 0.0, True)
-    for seed in range(20):
-        cold = generate(model, "(((", 11, temperature=1e-6, generator=Generator().manual_seed(seed))
-        assert cold.text == generate(model, "(((", 11).text
-
-
 def test_what_is_no_number_is_the_least_and_a_ban_leaves_a_choice(generator):
     model = constant({"a": -50.0}, other=math.nan)
     assert generate(model, "(", 5, generator=generator).text == "(aaaa)"

@@ -18,8 +18,8 @@ from book.lessons.dialectical.evidence import Live, Recorded
 from book.lessons.dialectical.widget import BracketGenerator
 from tests.tables import rows
 
-EIGHT = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8]
-MINUS, MIXED = [-x for x in EIGHT], [0.1, -0.1, 0.2, -0.2, 0.3, -0.3, 0.4, -0.4]
+EIGHT, MIXED = [i / 10 for i in range(1, 9)], [s * i / 10 for i in (1, 2, 3, 4) for s in (1, -1)]
+MINUS = [-x for x in EIGHT]
 LOWER = "logits lower by 30"
 
 
@@ -60,9 +60,9 @@ def test_a_finding_follows_its_numbers(finding, values, verdict):
 
 
 def live(published: float = -0.2, mended: float = 0.02) -> Live:
-    numbers = ([published, published, published - 0.1], [0.02, mended, 0.01])
-    ends = dict(zip(("as published", "mask mended"), map(torch.tensor, numbers), strict=True))
-    curves = {kind: torch.stack([torch.full((3,), 0.7), end]) for kind, end in ends.items()}
+    ends = {"as published": [published, published, published - 0.1]}
+    ends["mask mended"] = [0.02, mended, 0.01]
+    curves = {kind: torch.tensor([[0.7] * 3, end]) for kind, end in ends.items()}
     return Live(torch.tensor([0, 50]), curves)
 
 
@@ -120,8 +120,8 @@ def test_one_wrong_text_turns_one_promise(kind, logits, decoder, fault, told):
 
 
 def test_kinds_that_end_alike_cannot_be_told_apart():
-    runs = evidence.recorded().parts["runs"]
-    made = changed("parts", "one step", "members", to=runs["corrected"]["members"])
+    whole = evidence.recorded().parts["runs"]["corrected"]["members"]
+    made = changed("parts", "one step", "members", to=whole)
     tie = claims.about_parts(made)["corrected", "one step"].findings["recorded"]
     assert tie.verdict is None and tie.found == "lower in 32 of 64 pairs of seeds"
     (row,) = (row for row in rows(tables.compared(made)) if row[:2] == ["corrected", "one step"])

@@ -26,10 +26,9 @@ BATCH = brackets.trim(TASK.sample(31, Generator().manual_seed(3)))
 def model():
     """Its states move a good deal, so that steps and tensions differ from token to token."""
     generator = Generator().manual_seed(5)
-    model = LanguageModel(SMALL, generator)
-    with torch.no_grad():
-        for p in model.parameters():
-            p.add_(0.4 * torch.randn(p.shape, generator=generator))
+    model = LanguageModel(SMALL, generator).requires_grad_(False)
+    for p in model.parameters():
+        p.add_(0.4 * torch.randn(p.shape, generator=generator))
     return model
 
 
@@ -45,9 +44,7 @@ def test_on_prefixes_nothing_comes_after():
 
     assert measure.on_prefixes(causal, tokens, 4)[asked].equal(causal(tokens)[asked])
 
-    def counts(x):
-        return (x != 4).sum(1)[:, None, None].expand(*x.shape, 5).float()
-
+    counts = lambda x: (x != 4).sum(1)[:, None, None].expand(*x.shape, 5).float()  # noqa: E731
     found = measure.on_prefixes(counts, tokens.clamp(max=3), 4)
     assert found.equal(torch.arange(1.0, 8)[:, None].expand_as(found))
     with pytest.raises(ValueError, match="tokens must have"):
@@ -96,12 +93,8 @@ def test_of_nothing_there_is_no_number():
     still, empty = replace(observed(), active=every), replace(observed(), active=~every)
     values = [measure.share_saved_by_first(still), *measure.tension_by_step(empty).tolist()]
     values += [measure.mean_steps(empty), measure.mean_moves(empty)]
-    values += [measure.correlation(torch.ones(3), torch.arange(3.0))]
-    assert all(map(isnan, values))
-
-
-def test_correlation_is_pearsons():
     a = torch.tensor([1.0, 2.0, 3.0])
+    assert all(map(isnan, [*values, measure.correlation(torch.ones(3), a)]))
     for b, shared in ((3 * a - 1, 1), (-a, -1), (torch.tensor([4.0, 1.0, 4.0]), 0)):
         assert measure.correlation(a, b) == pytest.approx(shared)
 
@@ -110,10 +103,8 @@ def test_correlation_is_pearsons():
 def test_tension_and_entropy_belong_to_the_same_tokens(model):
     x, _ = BATCH
     tension, entropy = measure.tension_and_entropy(model, TASK, x)
-    places = (x != PAD).nonzero().tolist()
-    assert len(places) == len(tension) == len(entropy)
-    for k, (row, i) in enumerate(places):
-        assert entropy[k] == TASK.entropies(x)[row, i]
+    assert entropy.equal(TASK.entropies(x)[x != PAD]) and len(tension) == len(entropy)
+    for k, (row, i) in enumerate((x != PAD).nonzero().tolist()):
         positive, negative = model.observe(x[row : row + 1])[1].attention[0, 0, :, i]
         assert_close(tension[k], (positive - negative).abs().sum() / 2, atol=1e-5, rtol=1e-5)
 

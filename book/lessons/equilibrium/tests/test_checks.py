@@ -1,7 +1,4 @@
-"""Right answers pass however they are written, and a table of the known cases does not.
-
-Wrong ones stand in wrong.py.
-"""
+"""Right answers pass however they are written, a table of the known cases does not: wrong.py."""
 
 import pytest
 import torch

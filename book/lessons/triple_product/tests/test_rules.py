@@ -1,4 +1,4 @@
-"""What simple rules can reach, by loops and counting; what is measured, of models that are known."""
+"""What simple rules can reach, by loops and counting; what is measured of known models."""
 
 import itertools
 import math

@@ -1,7 +1,4 @@
-"""Right answers that differ from the solution pass, guesses do not; the budget counts looks.
-
-Wrong answers, each with its symptom, are in wrong.py.
-"""
+"""Right answers that differ from the solution pass, guesses do not (wrong.py); of the budget."""
 
 from functools import cache
 from typing import Any

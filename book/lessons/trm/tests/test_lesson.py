@@ -65,7 +65,7 @@ def test_the_drawing_has_what_the_network_reads_after_each_use() -> None:
     """Thoughts change the mind, answers the answer, which is that of the network's own looks."""
     model, looks = evidence.network(), 3
     drawn = recursion(model, recipe.TASK, looks).drawing
-    mind, answer = torch.tensor(drawn["mind"]), torch.tensor(drawn["answer"])
+    mind, answer = map(torch.tensor, (drawn["mind"], drawn["answer"]))
     assert drawn["thoughts"] == recipe.USES - 1 and len(mind) == len(answer) == looks * recipe.USES
     logits, _ = model.trace(torch.tensor([drawn["clues"]]), looks)
     for use in range(1, looks * recipe.USES):
@@ -81,16 +81,14 @@ def test_what_tells_the_controls_apart_by_hand(kind: str) -> None:
 
     The first has the weights of the deeper straight network, which goes on without x.
     """
-    again = (recipe.rereading() | recipe.sharing())[kind]
-    deep, model = recipe.baselines()[recipe.DEEP], again.model(2)
-    straight = deep.model(2)
+    again, deep = (recipe.rereading() | recipe.sharing())[kind], recipe.baselines()[recipe.DEEP]
+    model, straight = again.model(2), deep.model(2)
     boards, _ = recipe.TASK.sample(3, Generator().manual_seed(1))
     layers = [*model.net] * (recipe.USES if kind == recipe.SHARING else 1)
-    x = model.embed(boards)
+    found, x = model(boards), model.embed(boards)
     h = torch.zeros_like(x)
     for layer in layers:
         h = layer(x + h)
-    found = model(boards)
     torch.testing.assert_close(found.logits, model.decode(h))
     torch.testing.assert_close(model(boards, found.state).logits, found.logits)
     assert recipe.operations(again) == recipe.operations(deep) and again.steps == deep.steps

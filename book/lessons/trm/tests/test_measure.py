@@ -47,10 +47,7 @@ def test_a_seed_begins_anew_and_draws_its_own_puzzles_and_disguises_them(monkeyp
 
 
 def test_operations_by_hand():
-    """Two a multiplication, in every product of a cycle with gradient three, in the others one.
-
-    Of the first use the gradient by its input is needed too: it reaches the embedding.
-    """
+    """Two a multiplication: a product of a cycle with gradient counts three times, others once."""
     c, t, e = CONFIG, CONFIG.tokens, CONFIG.width
     mix, feed = 3 * t * c.inner(t) * e, 3 * e * c.inner(e) * t
     uses, net = c.latent_steps + 1, c.layers * (mix + feed)
@@ -101,17 +98,13 @@ def test_what_was_solved_and_is_not_any_more():
     assert measure.lost(right).tolist() == [0, 1, 0, 2]
 
 
-def test_reliability_by_hand():
-    estimates = torch.tensor([0.0, 0.25, 0.5, 0.74, 0.75, 1.0, 0.9])
-    right = torch.tensor([0, 1, 1, 0, 1, 1, 0]).bool()
-    found = measure.reliability(estimates, right, [0.0, 0.25, 0.5, 0.75, 1.0])
-    assert found.answers.tolist() == [1, 1, 2, 3]
-    assert found.said.tolist() == pytest.approx([0, 0.25, 0.62, 2.65 / 3])
-    assert found.right.tolist() == pytest.approx([0, 1, 0.5, 2 / 3])
-    empty = measure.reliability(estimates[:1], right[:1], [0.0, 0.5, 1.0])
-    assert math.isnan(empty.said[1]) and empty.answers.tolist() == [1, 0]
+def test_reliability_at_its_edges():
+    """What is between, the record of the inside is held to."""
+    right, edges = torch.tensor([0, 1, 1]).bool(), [0.0, 0.5, 0.75, 1.0]
+    found = measure.reliability(torch.tensor([0.0, 0.75, 1.0]), right, edges)
+    assert found.answers.tolist() == [1, 0, 2] and math.isnan(found.said[1])
     with pytest.raises(ValueError, match="NaN"):
-        measure.reliability(torch.tensor([0.5, math.nan]), right[:2], [0.0, 0.5, 1.0])
+        measure.reliability(torch.tensor([0.5, math.nan]), right[:2], edges)
 
 
 def test_thoughts_are_read_after_every_use(model):
@@ -168,36 +161,30 @@ def test_what_is_inside_is_counted_by_hand(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(measure, "thoughts", thoughts)
     found = recorded.inside(model, puzzles)
 
-    def share(of: list[bool]) -> object:
-        return pytest.approx(sum(of) / len(of), abs=1e-3)
+    def share(of: Tensor) -> object:
+        return pytest.approx(of.float().mean(-1).tolist(), abs=1e-3)
 
-    rounds = {on: recipe.TASK.rounds(puzzles[on][0]).tolist() for on in kinds}
+    rounds = torch.cat([recipe.TASK.rounds(puzzles[on][0]) for on in kinds])
     names = {"1–2": (1, 2), "7+": range(7, 99), "never": (-1,)}
     for name, shares in found["by rounds"].items():
-        wanted = names.get(name) or [int(name)]
-        of = [(on, i) for on in kinds for i in n if rounds[on][i] in wanted]
-        for k in range(16 if of else 0):
-            assert shares[k] == share([bool(seen[on].right[k, i]) for on, i in of])
+        here = torch.isin(rounds, torch.tensor(names.get(name) or [int(name)]))
+        if here.any():
+            assert shares == share(torch.cat([seen[on].right for on in kinds], 1)[:, here])
     clues, solution = (part[:12] for part in puzzles["minimal"])
     for name, logits in read._asdict().items():
-        for digits, legible in zip(logits.argmax(-1), found["legible"][name], strict=True):
-            assert legible == share((digits == solution)[clues == 0].tolist())
-    bins: dict[int, list[tuple[float, float]]] = {}
+        right = (logits.argmax(-1) == solution)[:, clues == 0]
+        assert found["legible"][name] == share(right)
+    pairs = [torch.stack([seen[on].halt.sigmoid(), seen[on].right])[:, :2] for on in kinds]
+    answers = torch.cat(pairs, 2).flatten(1)
+    place = (answers[0] >= torch.tensor(recipe.INSIDE["edges"][1:-1])[:, None]).sum(0)
+    bins = [answers[:, place == k] for k in place.unique()]
+    enough = [each for each in bins if each.shape[1] >= 10]
+    assert 2 <= len(enough) < len(bins) and found["reliability"] == [*map(share, enough)]
     for on in kinds:
-        answers = torch.stack([seen[on].halt.sigmoid(), seen[on].right])[:, :2].flatten(1)
-        for chance, right in answers.T.tolist():
-            place = sum(chance >= edge for edge in recipe.INSIDE["edges"][1:-1])
-            bins.setdefault(place, []).append((chance, right))
-    enough = [bins[k] for k in sorted(bins) if len(bins[k]) >= 10]
-    assert 2 <= len(enough) < len(bins) and len(found["reliability"]) == len(enough)
-    for means, each in zip(found["reliability"], enough, strict=True):
-        assert means == [share(list(x)) for x in zip(*each, strict=True)]
-    for on in kinds:
-        assert found["right"][on] == [share(x) for x in seen[on].right.tolist()]
-        for level, (steps, share_solved) in zip(
-            recipe.INSIDE["levels"], found["stops"][on], strict=True
-        ):
+        assert found["right"][on] == share(seen[on].right)
+        stops = zip(recipe.INSIDE["levels"], found["stops"][on], strict=True)
+        for level, (steps, solved_then) in stops:
             logit = math.log(level / (1 - level))
             ends = [next((k for k in range(16) if seen[on].halt[k, i] > logit), 15) for i in n]
             assert steps == pytest.approx(sum(ends) / 40 + 1, abs=1e-2)
-            assert share_solved == share([bool(seen[on].right[k, i]) for i, k in enumerate(ends)])
+            assert solved_then == share(seen[on].right[ends, n])

@@ -13,7 +13,7 @@ from torch.testing import assert_close
 from attn_notes.models.trm import TRM, Config, State
 from attn_notes.tasks.sudoku import Batch, Sudoku
 from book.lessons.trm import supervision
-from book.lessons.trm.supervision import Carry, Seen, Settings, Supervision, halts
+from book.lessons.trm.supervision import Carry, Settings, Supervision, halts
 
 CONFIG = Config(
     vocabulary=5, cells=16, width=12, layers=1, multiple=4, latent_steps=1, cycles=2, norm="tokens"
@@ -170,19 +170,14 @@ def test_what_is_judged_is_probed_off_the_clock(ema, monkeypatch):
     monkeypatch.setattr(supervision, "time", SimpleNamespace(perf_counter=lambda: now))
     step = run.step
 
-    def slow(model: TRM) -> dict[str, Tensor]:
+    def takes(seconds: int, done: object) -> object:
         nonlocal now
-        now += 100
-        return {"w": weights(model)}
+        now += seconds
+        return done
 
-    def second() -> Seen:
-        nonlocal now
-        now += 1
-        return step()
-
-    monkeypatch.setattr(run, "step", second)
-    watch = lambda step, _: watched.append(step)  # noqa: E731
-    seen = supervision.train(run, 5, probe=slow, probe_every=2, watch=watch)
+    monkeypatch.setattr(run, "step", lambda: takes(1, step()))
+    how = {"probe": lambda model: takes(100, {"w": weights(model)}), "probe_every": 2}
+    seen = supervision.train(run, 5, **how, watch=lambda step, _: watched.append(step))
     assert seen.steps.tolist() == seen.seconds.tolist() == watched == [0, 2, 4, 5]
     assert now == 405 and seen.seen["w"].shape == (4, len(weights(run.model)))
     assert seen.seen["w"][-1].equal(weights(run.judged))
