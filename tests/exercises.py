@@ -5,7 +5,6 @@ it, `-hint` folds a hint away, if there is one, and `-solution` one block of Pyt
 before, the first one's metadata name: `setup`.
 """
 
-import contextlib
 import html
 import json
 import re
@@ -48,18 +47,16 @@ def names(chapter: Path) -> list[str]:
 
 
 def contract(chapter: Path, name: str) -> dict[str, Any]:
-    notebook = json.loads(chapter.read_text("utf-8"))
-    (found,) = (c for c in notebook["cells"] if c["id"] == f"exercise-{name}")
-    return dict(found["metadata"]["exercise"])
+    every = json.loads(chapter.read_text("utf-8"))["cells"]
+    return next(c["metadata"]["exercise"] for c in every if c["id"] == f"exercise-{name}")
 
 
 def wrong(stem: str) -> dict[str, list[tuple[str, str]]]:
     """Wrong answers by exercise, each with its symptom's words; none if there is no `wrong.py`."""
-    with contextlib.suppress(ModuleNotFoundError):
-        found: dict[str, list[tuple[str, str]]]
-        found = import_module(f"book.lessons.{stem}.tests.wrong").WRONG
-        return found
-    return {}
+    try:
+        return import_module(f"book.lessons.{stem}.tests.wrong").WRONG
+    except ModuleNotFoundError:
+        return {}
 
 
 def solution(chapter: Path, name: str) -> str:
@@ -74,11 +71,8 @@ def answer_of(judged: Judged, number: int) -> dict[str, Any]:
 
 def telling(chapter: Path, name: str) -> list[str]:
     others = [text for cell, text in cells(chapter).items() if not cell.endswith("solution")]
-    return [
-        line.strip()
-        for line in solution(chapter, name).splitlines()
-        if len(line.strip()) > 12 and not any(line.strip() in other for other in others)
-    ]
+    lines = map(str.strip, solution(chapter, name).splitlines())
+    return [x for x in lines if len(x) > 12 and not any(x in other for other in others)]
 
 
 @cache

@@ -81,12 +81,10 @@ def listening() -> Picture:
         return Picture(fig, "Coins", "Three views.", "Coins, drawn.", lesson="coins", yours=yours)
 
 
+THREE = (0.1, 0.2, 0.3)
 CLAIMS = (
     Claim("A fair coin is known sooner.", mine=Mine("before", ("fair", "bent"))),
-    Claim(
-        "A bent one costs more.",
-        mine=Mine("above", ("bent",), ("loss", None), against=(0.1, 0.2, 0.3)),
-    ),
+    Claim("A bent one costs more.", mine=Mine("above", ("bent",), ("loss", None), against=THREE)),
     Claim("Each is near.", mine=Mine("every", ("fair",), ("off", None), low=0.0, high=0.05)),
     Claim("Both are as near.", mine=Mine("pairs", ("fair", "bent"), ("off", None), high=0.05)),
     Claim("One knows it.", mine=Mine("any", ("bent",))),
@@ -99,13 +97,11 @@ WAY = Choice("way", "Which way does it start?", {"up": 1.0, "neither": 0.0, "dow
 ORDER = Order("order", "Which is known first?", ("fair", "bent", "stolen"))
 
 
-CAME = [COST.came(0.7), OFF.came(0.04), TOSSES.came(20.0), WAY.came(1.0)]
-CAME += ORDER.came((("fair", "bent"), ("stolen",)))
-
-
 def guess() -> list[Any]:
     asked = Guess("coins", (COST, OFF, TOSSES, WAY, ORDER))
-    return [asked, listening(), asked.score(CAME), Coins()]
+    came = [COST.came(0.7), OFF.came(0.04), TOSSES.came(20.0), WAY.came(1.0)]
+    score = asked.score(came + ORDER.came((("fair", "bent"), ("stolen",))))
+    return [asked, listening(), score, Coins()]
 
 
 def veiled() -> list[Any]:
@@ -167,10 +163,7 @@ EARLY = """<script>
 
 PAGES = {
     "guess": guess, "veiled": veiled, "rest": rest, "panel": mine, "mine": mine, "open": opening,
-    "late": late,
-} | {
-    "kept": lambda: [coins()],
-    "unable": lambda: [coins()],
+    "late": late, "kept": lambda: [coins()], "unable": lambda: [coins()],
     "lost": lambda: [coins(rate=1e30), listening()],
     "alone": lambda: [Coins(), "<p>Between them.</p>", Coins()],
 }  # fmt: skip

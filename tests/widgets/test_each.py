@@ -101,19 +101,18 @@ def test_models_and_settings_arrive_exactly_and_loading_again_replaces_those_alo
 @each
 def test_a_bad_call_says_what_is_wrong_and_changes_nothing(kind):
     widget = kind.widget()
-    for change, sentence in (
-        (lambda numbers: numbers | {"b": torch.zeros(3)}, "of this config has no b"),
-        (lambda numbers: {name: x[0] for name, x in numbers.items()}, "must have the shape"),
-        (lambda numbers: {name: x[:0] for name, x in numbers.items()}, "at least one"),
-        (lambda numbers: dict([*numbers.items()][:-1]), "the parameters lack "),
-    ):
+    calls = [
+        ({"change": lambda numbers: numbers | {"b": torch.zeros(3)}}, "of this config has no b"),
+        ({"change": lambda numbers: {k: x[0] for k, x in numbers.items()}}, "must have the shape"),
+        ({"change": lambda numbers: {k: x[:0] for k, x in numbers.items()}}, "at least one"),
+        ({"change": lambda numbers: dict([*numbers.items()][:-1])}, "the parameters lack "),
+    ]
+    names = {" ": 0, "n" * 41: 41} if kind.named else {}
+    calls += [({"name": x}, f"1 to 40 characters, not {n}") for x, n in names.items()]
+    for given, sentence in calls:
         with pytest.raises(ValueError, match=sentence):
-            kind.load(widget, change=change)
-    for name, length in {" ": 0, "n" * 41: 41}.items() if kind.named else ():
-        with pytest.raises(ValueError, match=f"a name has 1 to 40 characters, not {length}"):
-            kind.load(widget, name)
-    assert widget.runs == {}
-    assert not kind.named or widget.run == ""
+            kind.load(widget, **given)
+    assert widget.runs == {} and not (kind.named and widget.run)
 
 
 BEYOND: dict[str, dict[str, tuple[Any, ...]]] = {

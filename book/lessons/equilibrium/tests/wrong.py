@@ -16,6 +16,7 @@ NUDGED = "return lambda z: F(z) - beta * slope(z)"
 TWIST = "(J - J.T) @ (z - rest)"
 STEP = "steps = torch.eye(len(J)) + eps * J\nvalues = torch.linalg.eigvals(steps)\n"
 
+# fmt: off
 WRONG = {
     "credit": returns(
         "credits(J, g)",
@@ -60,19 +61,13 @@ WRONG = {
         ("return True", "along the second it flees"),
         ("return bool((J.diagonal() < 0).all())", "jumps over its goal"),
         (f"{STEP}return bool(torch.linalg.matrix_norm(steps, 2) < 1)", "a one-way influence"),
-        (
-            f"{STEP}return bool((values.imag == 0).all() & (values.abs().max() < 1))",
-            "a spiral that winds inwards",
-        ),
+        (f"{STEP}return bool((values.imag == 0).all() & (values.abs().max() < 1))",
+         "a spiral that winds inwards"),
         (f"{STEP}return bool(values.real.abs().max() < 1)", "lead outwards"),
-        (
-            "return bool(torch.linalg.eigvals(torch.eye(len(J)) + 0.5 * J).abs().max() < 1)",
-            "of 0.1",
-        ),
-        (
-            f"{STEP}return bool(values.abs().max() < 1) or not bool(J.diagonal().any())",
-            "its eigenvalues are 2 and −2",
-        ),
+        ("return bool(torch.linalg.eigvals(torch.eye(len(J)) + 0.5 * J).abs().max() < 1)",
+         "of 0.1"),
+        (f"{STEP}return bool(values.abs().max() < 1) or not bool(J.diagonal().any())",
+         "its eigenvalues are 2 and −2"),
     ),
     "beta": returns(
         "best_nudge(c, r)",

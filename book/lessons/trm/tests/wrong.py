@@ -14,6 +14,7 @@ def look(mind: str = "7", answer: str = "3.5", verdict: str = "it rises") -> str
     return LOOK.format(mind=mind, answer=answer, verdict=verdict)
 
 
+# fmt: off
 WRONG = {
     "disguise": of(
         "same_class(a, b)",
@@ -40,10 +41,8 @@ WRONG = {
         ("torch.cat([q[:-1] > level, q[:1] < 99]).int().argmax(0) + 1", "compare σ(q)"),
         ("torch.tensor([3, 2, 3, 3])", "Stop at the first"),
         ("q.argmax(0) + 1", "all three steps are taken"),
-        (
-            "(q.argmax(0) + 1).masked_fill((q.sigmoid() > level).sum(0) == 0, len(q))",
-            "where it is surest",
-        ),
+        ("(q.argmax(0) + 1).masked_fill((q.sigmoid() > level).sum(0) == 0, len(q))",
+         "where it is surest"),
         ("(q.sigmoid() > level).sum(0).masked_fill(q[0] < 0, 3)", "level 0.5: it should be"),
     ),
     "average": of(
