@@ -189,8 +189,7 @@ def test_letters_of_a_picture_are_those_of_the_light_theme() -> None:
         before = [text.get_color() for text in fig.findobj(Text)]
         picture = Image.open(io.BytesIO(figures.to_png(fig))).convert("RGB")
         assert [text.get_color() for text in fig.findobj(Text)] == before
-    colours = {colour for _, colour in picture.getcolors()}
-    assert (10, 101, 159) in colours  # #0a659f
+    assert (10, 101, 159) in {colour for _, colour in picture.getcolors()}  # #0a659f
     in_the_cell = picture.crop((80, 100, 140, 160)).getcolors()
     assert {(42, 48, 56), (255, 255, 255)} <= {colour for _, colour in in_the_cell}  # #2a3038
 

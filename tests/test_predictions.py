@@ -159,13 +159,11 @@ def test_a_lesson_asks_before_it_shows(path: Path) -> None:
     order = list(cells)
     # What answers: where a widget comes first, a training or a figure after it.
     answers = ("race-picture", "alone-figure", "clip-figure", "eleven", "play")
-    shown = next(name for name in answers if name in cells)
-    assert order.index("prediction") < order.index(shown)
+    assert order.index("prediction") < order.index(next(name for name in answers if name in cells))
     assert order.index("prediction-score") > order.index("setup") + 2
     ready = order.index("setup") < order.index("prediction")
     asked = exercises.after_setup(path) if ready else {}
     exec(cells["prediction"].source, asked)
     guess = asked["prediction"]
     assert (guess.lesson, guess.guesses) == (path.stem, {}) and guess.questions
-    call = cells["prediction-score"].source
-    assert call.startswith("prediction.score(evidence.predicted(")
+    assert cells["prediction-score"].source.startswith("prediction.score(evidence.predicted(")

@@ -84,8 +84,7 @@ def editor() -> list[Beside]:
     draws = {"next": {"shape": [2, 2], "draw": "normal", "mean": 0.0, "std": 1.0}}
     training = Training(draws=draws, rate=0.2, steps=40, warmup=2, clip=1.0, floor=0.0)
     of = {"task": TASK, "given": given, "ahead": ("tokens", 2), "chooses": ("letter", 2)}
-    cell = Cell("model", "model", training=training, **of)
-    data = json.dumps({"model": cell.told(CODE)})
+    data = json.dumps({"model": Cell("model", "model", training=training, **of).told(CODE)})
     means = (Path(__file__).parent / "_lesson_coins.js").read_text("utf-8")
     place = 'class="attn-cell-place" data-lesson="coins" data-cell="model" data-of="code"'
     html = f'<div id="code"><pre>{CODE}</pre></div><div {place} data-trains></div>'

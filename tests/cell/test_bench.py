@@ -37,8 +37,7 @@ def heads(count: int) -> list[Tensor]:
 
 
 def mask(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-    keep = torch.ones(q.shape[:-1], dtype=torch.bool)
-    return published_mask(q @ k.mT / 4, keep).softmax(-1) @ v
+    return published_mask(q @ k.mT / 4, torch.ones(q.shape[:-1], dtype=torch.bool)).softmax(-1) @ v
 
 
 OF_THE_BOOK = {
@@ -135,8 +134,7 @@ def test_a_page_is_given_all_of_it() -> None:
     assert {*found["tasks"]} == {*TASKS} and {*found["starts"]} == {*STARTS}
     for name, task in TASKS.items():
         assert found["tasks"][name]["floor"] == task.floor
-        names = {each["name"] for each in found["tasks"][name]["batch"]}
-        assert task.tokens in names
+        assert task.tokens in {each["name"] for each in found["tasks"][name]["batch"]}
 
 
 RING = Ring("abracadabra", 5)

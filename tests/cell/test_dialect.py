@@ -109,8 +109,7 @@ def test_all_that_travels_to_a_page_can_be_said_there() -> None:
 
 
 def lesson(stem: str) -> dict:
-    pages = [ROOT / page for page in pages_of(ROOT, stem)]
-    return json.loads(answers.of_lesson(pages, stem)[1]())
+    return json.loads(answers.of_lesson([ROOT / page for page in pages_of(ROOT, stem)], stem)[1]())
 
 
 @pytest.mark.in_short(2)

@@ -53,8 +53,7 @@ def described(shown: Any) -> Iterator[str]:
     elif isinstance(shown, Cost):
         yield "what it took"  # which is never the same
     elif isinstance(data := getattr(shown, "data", None), str) and "<tr>" in data:
-        listens = re.findall(r"data-[a-z]+=\"[^\"]*\"", data)
-        yield unescape(" ".join(["table", *listens]))
+        yield unescape(" ".join(["table", *re.findall(r"data-[a-z]+=\"[^\"]*\"", data)]))
         head, *body = rows(shown)
         measured = [name.endswith("per second") for name in head]
         body = [["…" if new else x for x, new in zip(r, measured, strict=True)] for r in body]

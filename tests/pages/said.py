@@ -82,8 +82,7 @@ class Says:
             return sum(block.size for block in blocks if block.size > 4)
 
         cell = max(self.cells, key=lambda name: shared(self.cells[name]))
-        sentences = re.split(r"(?<=[.!?:]) ", self.cells[cell])
-        return cell, max(sentences, key=shared)
+        return cell, max(re.split(r"(?<=[.!?:]) ", self.cells[cell]), key=shared)
 
 
 Reading = Callable[[str], Says]
@@ -111,8 +110,7 @@ class Told:
 
 def stands(words: str, text: str) -> bool:
     """Whether a text has the words, and no longer number or word begins or ends them."""
-    whole = rf"(?<![\w−+-])(?<!\d[.,]){re.escape(words)}(?!\w|[.,]\d)"
-    return re.search(whole, text) is not None
+    return re.search(rf"(?<![\w−+-])(?<!\d[.,]){re.escape(words)}(?!\w|[.,]\d)", text) is not None
 
 
 def plain(text: str) -> str:

@@ -157,8 +157,7 @@ def what_a_teacher_is_told(teaching: Says) -> None:
     teaching(f"all {seeds} seeds end below 0.05 nats. The floor is {sorting.FLOOR:.3f}",
              "With the mask none is below",
              where=LEAKY.losses[-1].max() < 0.05 and HONEST.below == 0)
-    shares = SHOWN.whole(measure.texts()).attention[:, 0, 3:].argmax(-1)
-    bars = (shares == 3).sum()
+    bars = (SHOWN.whole(measure.texts()).attention[:, 0, 3:].argmax(-1) == 3).sum()
     teaching(f"There are {81 - measure.found(SHOWN).sum()} such cases of 81, in {bars} of them")
     pushed = torch.tensor(measure.pushes(SHOWN)).sum(0).tolist()
     teaching("Mostly it is written ({} of {})".format(*pushed))

@@ -28,8 +28,7 @@ def opened(**seeds: Any) -> ABCSorter:
 def beside_another() -> list[Any]:
     """Plain ones, and a gated one without positions that has learnt nothing."""
     made, config = opened(plain=ALL), Config(positions=False)
-    model = Sorter(config, Generator().manual_seed(0))
-    made.load("gated", stack_module_state([model])[0], config)
+    made.load("gated", stack_module_state([Sorter(config, Generator().manual_seed(0))])[0], config)
     return [made]
 
 
@@ -44,8 +43,7 @@ def mine() -> list[Any]:
     chosen = evidence.recorded("chosen")
     live = evidence.Live({kind: chosen[kind] for kind in claims.LESSON})
     guess = Guess("deep_qkv", (evidence.ORDER,))
-    picture = figures.lesson_race(chosen)
-    return [guess, *taught(), picture, guess.score(evidence.predicted(live))]
+    return [guess, *taught(), figures.lesson_race(chosen), guess.score(evidence.predicted(live))]
 
 
 def race() -> list[Any]:

@@ -34,8 +34,7 @@ def test_the_lessons_model_is_the_packages() -> None:
             p.add_(0.5 * torch.randn(p.shape, generator=generator))
     tokens = sorting.all_sequences()[:, :-1]
     forward = ran("\n".join((CELLS["model-cell"], CELLS["rest-cell"])))["forward"]
-    ours = forward(dict(model.named_parameters()), tokens)
-    assert_close(ours, model(tokens))
+    assert_close(forward(dict(model.named_parameters()), tokens), model(tokens))
 
 
 def test_the_lessons_loop_is_the_packages(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -53,10 +52,8 @@ def test_the_lessons_labels_leave_out_what_nobody_can_know() -> None:
     given = "x, y = (sorting.all_sequences()[:, part] for part in (slice(-1), slice(1, None)))\n"
     known = ran(given + CELLS["meet-cell"].partition("for name, labels")[0])["known"]
     model = Sorter(Config("plain"), Generator().manual_seed(0))
-    logits = model(sorting.all_sequences()[:, :-1])
-    loss = F.cross_entropy(logits.mT, known, ignore_index=-100)
-    whole = sorting.loss(model, sorting.population(), predictions=sorting.KNOWABLE)
-    assert_close(loss, whole)
+    loss = F.cross_entropy(model(sorting.all_sequences()[:, :-1]).mT, known, ignore_index=-100)
+    assert_close(loss, sorting.loss(model, sorting.population(), predictions=sorting.KNOWABLE))
 
 
 def test_it_opens_on_what_was_asked_for_and_leaves_a_reader_to_choose():

@@ -105,7 +105,6 @@ def test_what_is_asked_of_cab() -> None:
 def test_what_is_easy_is_learnt() -> None:
     """Asked to repeat, a sorter learns that: the letter that comes then costs it more than ln 3."""
     setting = replace(SHORT, seeds=(0,), steps=60, warmup=10, probe_every=60)
-    ways = {"next": pull.Way(), "repeat": pull.Way(asked="repeat")}
-    runs = pull.train(ways, setting).values()
+    runs = pull.train({"next": pull.Way(), "repeat": pull.Way(asked="repeat")}, setting).values()
     usual, repeats = (run.history["losses"][-1, 0, :2] for run in runs)
     assert usual.max() < math.log(3) + 0.2 < 2 < repeats.min()

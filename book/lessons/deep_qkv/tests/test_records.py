@@ -77,7 +77,6 @@ def test_a_run_can_be_made_again(steps: int, monkeypatch: pytest.MonkeyPatch) ->
     config, live = Config("strict", rank=1, temperature=1.0), replace(recipe.LIVE, steps=steps)
     again, end = recorded.summary(recipe.train_sorters(config, live)), there["steps"].index(steps)
     assert again["steps"] == there["steps"][: end + 1]
-    losses = [torch.tensor(run["mean_loss"][:8]) for run in (again, there)]
-    assert_close(*losses, rtol=0, atol=2e-3)
+    assert_close(*[torch.tensor(run["mean_loss"][:8]) for run in (again, there)], rtol=0, atol=2e-3)
     right = [run["solved"][end].count(recipe.SOLVED) for run in (again, there)]
     assert abs(right[0] - right[1]) <= 4

@@ -41,8 +41,7 @@ def odd(**traits: Any) -> list[Any]:
     widget, broken = BracketGenerator(Brackets(pairs=2, max_length=6), **traits), wanting()
     broken.token.weight.fill_(math.nan)
     generator = Generator().manual_seed(0)
-    config = Config(**SMALL, streams=1)
-    far_from_its_start = LanguageModel(config, generator).requires_grad_(False)
+    far_from_its_start = LanguageModel(Config(**SMALL, streams=1), generator).requires_grad_(False)
     for p in far_from_its_start.parameters():
         p.mul_(1.5).add_(0.3 * torch.randn(p.shape, generator=generator))
     for name, models in {

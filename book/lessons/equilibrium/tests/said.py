@@ -99,8 +99,7 @@ def of_gradients(lesson: Says, proof: Says, teaching: Says) -> None:
            where=never_all)
     nearer_by_then = every(whole("none", MANY) > whole("clipped", MANY))
     lesson("By then even the naive way is nearer", where=nearer_by_then)
-    fifths = every((shares[:, -1] - 0.8).abs() < 0.06)
-    lesson("and in the end about four fifths", where=fifths)
+    lesson("and in the end about four fifths", where=every((shares[:, -1] - 0.8).abs() < 0.06))
     proof(f"In the five blocks {span(shares[:, -1], 2)} of the correction", where=never_all)
     runs = every(GRADIENTS.lengths["clipped"].diff() > 0)
     proof("Why does the published gradient run away with more", failed=[MORE], where=runs)
@@ -130,8 +129,7 @@ def of_training(lesson: Says, proof: Says, teaching: Says) -> None:
     lesson(most, gains, held=[LIMIT, TAUGHT])
     lesson(f"So we trained {COUNT[TRAINING.seeds]} models of each kind")
     farthest = TRAINING.apart.abs().max().item()
-    most_apart = f"AEP ends, seed by seed, within {at_most(farthest)} nats of BPTT"
-    lesson(most_apart, held=[AS_BPTT])
+    lesson(f"AEP ends, seed by seed, within {at_most(farthest)} nats of BPTT", held=[AS_BPTT])
     lesson("it is worse than leaving attention alone", failed=[NAIVE])
     end = median(ENDS["AEP"])
     both = {round(PAIRS - median(ENDS[kind]), 2) for kind in ("AEP", "BPTT")}

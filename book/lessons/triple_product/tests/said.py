@@ -419,8 +419,7 @@ def forms(proof: Says) -> None:
     def paying(d: int) -> int:
         ours = torch.tensor(costs.of(d, "features", "seconds"))
         others = [costs.of(d, form, "seconds") for form in ("expanded", "projected", "stable")]
-        slower = (ours >= torch.tensor(others)).any(0)
-        return costs.lengths[int(slower.nonzero().max()) + 1]
+        return costs.lengths[int((ours >= torch.tensor(others)).any(0).nonzero().max()) + 1]
 
     share = costs.of(8, "features", "bytes")[-1] / costs.of(8, "expanded", "bytes")[-1]
     proof(

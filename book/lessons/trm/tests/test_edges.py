@@ -98,6 +98,5 @@ def test_of_the_live_run_what_is_held_to_be_right_is_told(held: int, right: int)
 def test_it_is_seen_to_fail_where_it_is_surest() -> None:
     boards = torch.eye(5, 36).long() * torch.arange(1, 6)[:, None]
     run = live(torch.arange(5) == 2, torch.tensor([0.5, -1.0, 3.0, 0.7, -0.2]))
-    shown = [max(text) for text in evidence.failures(run, boards)]
-    assert shown == ["4", "1", "5"]
+    assert [max(text) for text in evidence.failures(run, boards)] == ["4", "1", "5"]
     assert evidence.failures(live(torch.ones(5).bool(), torch.zeros(5)), boards) == []

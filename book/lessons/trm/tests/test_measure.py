@@ -172,8 +172,7 @@ def test_what_is_inside_is_counted_by_hand(monkeypatch: pytest.MonkeyPatch) -> N
             assert shares == share(torch.cat([seen[on].right for on in kinds], 1)[:, here])
     clues, solution = (part[:12] for part in puzzles["minimal"])
     for name, logits in read._asdict().items():
-        right = (logits.argmax(-1) == solution)[:, clues == 0]
-        assert found["legible"][name] == share(right)
+        assert found["legible"][name] == share((logits.argmax(-1) == solution)[:, clues == 0])
     pairs = [torch.stack([seen[on].halt.sigmoid(), seen[on].right])[:, :2] for on in kinds]
     answers = torch.cat(pairs, 2).flatten(1)
     place = (answers[0] >= torch.tensor(recipe.INSIDE["edges"][1:-1])[:, None]).sum(0)
