@@ -1,9 +1,4 @@
-"""A chapter's cells and exercises, read from its notebook and tried as a reader would.
-
-An exercise NAME is four cells or five: `exercise-NAME` asks, `-answer` holds a stub, `-check` tries
-it, `-hint` folds a hint away, if there is one, and `-solution` one block of Python. What has to run
-before, the first one's metadata name: `setup`.
-"""
+"""A chapter's cells and exercises, as CONTRIBUTING has them, tried as a reader would."""
 
 import html
 import json

@@ -73,8 +73,8 @@ def test_a_class_is_one_figure(tmp_path: Path) -> None:
     assert [x for x, _ in drawn(picture, "^")] == pytest.approx([0.2, 1 / 3])
     assert "cats: median prediction 20, came out 80" in picture.alt
     assert picture.title == "What 3 expected, and what came out"
-    for i, came in enumerate((10.0, 50.0, 60.0, 90.0)):
-        hand_in(tmp_path / "class" / str(i), guess=came / 2, came=came)
+    for came in (10.0, 50.0, 60.0, 90.0):
+        hand_in(tmp_path / "class" / str(came), guess=came / 2, came=came)
     picture = predictions.together(tmp_path / "class", "animals")
     assert [x for x, _ in drawn(picture, "None")] == pytest.approx([0.55])
     assert [x for x, _ in drawn(picture, "D")] == [1.0]
@@ -120,14 +120,12 @@ def test_a_file_of_a_page_is_read_again_as_it_was(tmp_path: Path) -> None:
     assert "−1.3 to 2, log" in [text.get_text() for text in picture.fig.axes[0].texts]
 
 
-@pytest.mark.parametrize(
-    "content",
-    ["{", "[]]", '{"part": 1}', '[{"part": "cats"}]', "[1]", "[[]]", '"x"', "null"]
-    + [
-        json.dumps([{"part": "cats", "guess": guess, "came": 1, "best": None, "low": 0, "high": 1}])
-        for guess in ("9", None, math.nan, [1])
-    ],
-)
+BROKEN = ["{", "[]]", '{"part": 1}', '[{"part": "cats"}]', "[1]", "[[]]", '"x"', "null"]
+WHOLE = {"part": "cats", "came": 1, "best": None, "low": 0, "high": 1}
+BROKEN += [json.dumps([WHOLE | {"guess": guess}]) for guess in ("9", None, math.nan, [1])]
+
+
+@pytest.mark.parametrize("content", BROKEN)
 def test_a_broken_file_is_counted_and_left(content: str, tmp_path: Path) -> None:
     hand_in(tmp_path / "class" / "good", 10.0)
     (tmp_path / "class" / "predictions-animals-2.json").write_text(content, "utf-8")

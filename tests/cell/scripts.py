@@ -28,7 +28,7 @@ SHOW = """
 const read = (layer) => ({ ...layer, above: layer.above.map((x) => x ?? Infinity) });
 export default { render({ model, el }) {
   const show = () => {
-    const { above, ahead } = { above: model.get("above"), ahead: model.get("ahead") };
+    const [above, ahead] = [model.get("above"), model.get("ahead")];
     const ours = above.length && read({ name: "yours", rate: 0.01, weights: 6852, ahead, above });
     const layers = Object.entries(model.get("layers")).map(([name, of]) => read({ name, ...of }));
     el.replaceChildren(resultTable(ours || null, layers));
@@ -105,12 +105,9 @@ def answer(stem: str = "deep_qkv") -> list[Beside]:
     return [hosted(html, {f"{stem}.answers.json": made()})]
 
 
-FOREIGN = {
-    "code": f"# é <img src=x onerror=document.title=1>\nprint('it ran')\n{STARTS['ordinary']}",
-    "start": "ordinary",
-    "task": "brackets",
-}
-SENT = urlsafe_b64encode(json.dumps(FOREIGN).encode()).decode().rstrip("=")
+CODES = f"# é <img src=x onerror=document.title=1>\nprint('it ran')\n{STARTS['ordinary']}"
+FOREIGN = json.dumps({"code": CODES, "start": "ordinary", "task": "brackets"})
+SENT = urlsafe_b64encode(FOREIGN.encode()).decode().rstrip("=")
 BOOKS = json.dumps({"code": STARTS["ordinary"].rstrip(), "start": "ordinary", "task": "sorting"})
 
 

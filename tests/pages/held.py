@@ -1,8 +1,6 @@
 """Text of what is shown, held to a file that a person has read: the difference, and taking it over.
 
-A line that stands further in belongs to the line above it, as a figure does to its cell. A number
-with a decimal point has been computed and may differ by one in its third digit, since another
-processor rounds otherwise; all else is exact.
+A line that stands further in belongs to the line above it. CONTRIBUTING says how it is compared.
 """
 
 import re

@@ -1,10 +1,4 @@
-"""What pages say of recordings, held against the records: what a lesson's `said.py` is made with.
-
-The words stand in the notebooks, written by hand, and in titles of figures. A lesson's table says
-them again with the numbers as the record has them, and names the verdicts that they rest on:
-
-    page("trm_evidence")(f"it solves {share} of a hundred", held=[told(claims.AGAIN)])
-"""
+"""What pages say of recordings, held against records: what a lesson's `said.py` is made with."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence

@@ -1,7 +1,6 @@
 """Every lesson shows what was read of it, and what it says of records is what they have.
 
-`said.py` of its tests has its sentences that rest on records, and in `MACHINE`, by cell, patterns
-of what hangs on the processor, each with the reason. CONTRIBUTING says how a page is held.
+`MACHINE` of its `said.py` has by cell patterns of what hangs on the processor, with the reason.
 """
 
 import re

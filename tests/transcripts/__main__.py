@@ -1,7 +1,4 @@
-"""The pages of a lesson's scripts, without the site: `make widget STEM=trm`, and open the address.
-
-Each is made anew when it is asked for, and asked for again when a file of the package has changed.
-"""
+"""The pages of a lesson's scripts, without the site: `make widget STEM=trm`, made when asked."""
 
 import subprocess
 import sys

@@ -1,8 +1,6 @@
 """A widget on an empty page, a script of what a person does there, and what changes with each line.
 
-The page mounts widgets as a saved page does, from their state, so it needs a browser and no book. A
-script has a line for each thing done; `VERBS` has them all. `# …` above some lines says why. Its
-transcript has these lines too, and below each what it changes, so that is where it stands.
+The page mounts widgets from their state, as a saved page does: it needs a browser and no book.
 """
 
 import hashlib
@@ -142,8 +140,7 @@ def transcript(
 def beside(route: Route, files: Mapping[str, str | bytes]) -> None:
     name = route.request.url.removeprefix(BESIDE)
     if name in files:
-        kind = mimetypes.guess_type(name)[0] or "text/plain"
-        route.fulfill(body=files[name], content_type=kind)
+        route.fulfill(body=files[name], content_type=mimetypes.guess_type(name)[0] or "text/plain")
     else:
         route.fallback()
 

@@ -1,8 +1,6 @@
 """What widgets show to somebody who uses them is what was read of it, line by line of a script.
 
-`scripts.py` of a lesson's tests, of `tests/cell`, `tests/widgets` and so on has `PAGES`: by the
-name of a transcript, what stands on the page; `WHOLE` has how lines begin that are one with all
-their parts. CONTRIBUTING says how they are held.
+`WHOLE` of a `scripts.py` has how lines begin that are one with all their parts.
 """
 
 import re

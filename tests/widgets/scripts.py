@@ -1,8 +1,4 @@
-"""What all lessons' widgets have in common, tried on a coin that learns how often heads comes up.
-
-The fields of a guess, the panel that trains, what is the reader's own in figures and tables, one
-widget alone; and where a browser keeps nothing, or something else.
-"""
+"""What all lessons' widgets have in common, tried on a coin that learns how often heads comes."""
 
 from functools import cache
 from pathlib import Path

@@ -91,7 +91,8 @@ def test_models_and_settings_arrive_exactly_and_loading_again_replaces_those_alo
     if kind.named:
         kind.load(widget, " two ")
         before, widget.run = widget.runs["two"], "two"
-    packed.assert_holds(widget.runs[first], kind.load(widget))
+    models = kind.load(widget)
+    packed.assert_holds(widget.runs[first], models)
     if kind.named:
         assert widget.runs["two"] is before and widget.run == "two"
         told = asdict(kind.config) if kind.model is not triple_product.AttentionOnly else {"d": 2}

@@ -141,8 +141,7 @@ def the_second_exercise(lesson: Says, teaching: Says) -> None:
         text = sorting.complete(sorting.prompt(word)[:3])
         share = SHOWN.whole(text[:-1]).attention[0, 4]
         written = measure.written(SHOWN, MASK)[(sorting.all_sequences() == text).all(1), 1]
-        where = int(share.argmax()) == b and written.tolist() == [1]
-        page(words.format(share.max()), where=where)
+        page(words.format(share.max()), where=int(share.argmax()) == b and written.tolist() == [1])
 
 
 def what_a_teacher_is_told(teaching: Says) -> None:

@@ -70,8 +70,7 @@ def settings(lesson: Says, proof: Says) -> None:
     proof("seeds that no comparison uses", where=kept)
     proof(f"{COUNTED[len(chosen)].capitalize()} other seeds of each kind")
     proof(f"on seeds {sweep[0]} to {sweep[-1]}, compared on {chosen[0]} to {chosen[-1]}")
-    again = LIVE.seeds == chosen[: len(LIVE.seeds)]
-    proof(f"live seeds are the first {SEEDS}", where=again)
+    proof(f"live seeds are the first {SEEDS}", where=LIVE.seeds == chosen[: len(LIVE.seeds)])
     lower = SOURCE.lr < min(recipe.RATE.values())
     proof(f"batches of {SOURCE.batch}, at a lower rate, for {SOURCE.steps:,} steps", where=lower)
     proof(f"Here are {len(SOURCE.seeds)} seeds", f"A batch of {SOURCE.batch} from {inputs} inputs")

@@ -16,15 +16,8 @@ from book.kit import results
 from book.kit.claims import Claim
 from book.kit.verdicts import Finding
 from book.kit.words import median, number, rounded
-from book.lessons.triple_product import (
-    checks,
-    claims,
-    evidence,
-    explorer,
-    geometry,
-    measure,
-    recipe,
-)
+from book.lessons.triple_product import claims, evidence, explorer, geometry, measure, recipe
+from book.lessons.triple_product.checks import MOST
 from book.lessons.triple_product.claims import PAIRS, SOLVED
 from tests.pages.said import COUNT, Reading, Says, Told
 
@@ -106,7 +99,7 @@ def settings(lesson: Says, proof: Says) -> None:
     lesson(f"We train {live} models on texts that begin again after {COUNT[recipe.HALF]} letters",
            f"Then we try them on all others, from {COUNT[recipe.TESTED[0]]} to sixteen",
            f"whose second round begins after {first} to {last} letters",
-           f"more often than {checks.MOST}, in sequences of {of}",
+           f"more often than {MOST}, in sequences of {of}",
            f"A small model sees the letters `{explorer.AT_HOME[: recipe.HALF]}`",
            f"Let the text begin again after {COUNT[NEAR]}</a>",
            "no more than a guess would, one letter in sixteen",
@@ -186,8 +179,7 @@ def periods(lesson: Says, proof: Says, teaching: Says) -> None:
         (teaching, "Next to none is right: guessing, more or less."),
     ):
         page(words, failed=[strict], where=guesses(ALONE))
-    every = float(MOVED[ALONE].at_home("dot").min()) > 0.995
-    lesson("At twelve they copy all", where=every)
+    lesson("At twelve they copy all", where=float(MOVED[ALONE].at_home("dot").min()) > 0.995)
     aims = [bool((each.argmax(0) == NEAR).all()) for each in evidence.offsets().values()]
     lesson("at eleven, so they have mostly learnt to count", where=aims[0])
     proof("With nothing to find, they still look 11 places back", where=all(aims))
@@ -246,8 +238,7 @@ def rules(lesson: Says, proof: Says, teaching: Says) -> None:
     less = median(BODY.copies(VARIED, "dot")) < 0.7 * REACH.placed
     teaching("Two layers do more; one layer, as trained here", held=[either], where=less)
     teaching(f"It gets {copied['dot']:.2f}, so it is an induction head", failed=[follows])
-    more = REACH.matched > copied["dot"]
-    teaching("weighs how far back it was gets more", where=more)
+    teaching("weighs how far back it was gets more", where=REACH.matched > copied["dot"])
     proof(f"is right {REACH.fitted:.2f} of the time, with weights of its own at every place "
           f"{REACH.placed:.2f}; matching one letter at a distance that a period allows gets "
           f"{REACH.near:.2f}. Two layers with the dot product copy more than any of these",
@@ -340,8 +331,7 @@ def late(lesson: Says, second: Says, proof: Says) -> None:
     proof("is behind the dot product after 800 steps and ahead", held=[ahead], failed=[early])
     proof("After 800 steps with two layers, each at the best of its five rates", failed=[early])
     gap = claims.effects(evidence.on_record(), PAIR)["3,000 steps"]["angle"].middle
-    fiftieth = -0.025 < gap < -0.015
-    proof("it is ahead, by a fiftieth of a nat", held=[ahead], where=fiftieth)
+    proof("it is ahead, by a fiftieth of a nat", held=[ahead], where=-0.025 < gap < -0.015)
     single = [lower(ALONE, "angle", column=column) for column in (RECORDED, LONGER)]
     second("The angle’s loss ends lower than the dot product’s", held=single)
     lies, sure = on_the_first_letters()

@@ -15,16 +15,7 @@ from torch.testing import assert_close
 from attn_notes.models.triple_product import AttentionOnly, Config, expanded_volume
 from attn_notes.tasks.copying import Copying
 from attn_notes.training.ensemble import Run
-from book.lessons.triple_product import (
-    checks,
-    evidence,
-    explorer,
-    geometry,
-    learnt,
-    measure,
-    recipe,
-    rules,
-)
+from book.lessons.triple_product import evidence, explorer, learnt, measure, recipe, rules
 from book.lessons.triple_product.learnt import Runs
 
 TASK = Copying(3, 14, (5, 4))
@@ -89,15 +80,15 @@ def test_one_distance_is_counted_exactly() -> None:
 
 def test_the_best_score_of_the_open_exercise_is_the_best_there_is() -> None:
     """No spread of periods goes below it: 2,000 at random, and its own answer reaches it."""
-    task = Copying(16, 24, checks.PERIODS)
+    task = Copying(16, 24, PERIODS)
 
     def score(weights: Sequence[float]) -> float:
-        return max(rules.by_distance(task, dict(zip(checks.PERIODS, weights, strict=True))))
+        return max(rules.by_distance(task, dict(zip(PERIODS, weights, strict=True))))
 
     weights = torch.rand(2000, 12, generator=Generator().manual_seed(5), dtype=torch.float64)
     weights[:1000] **= 5
-    assert min(map(score, (weights / weights.sum(1, True)).tolist())) >= checks.LEAST - 1e-9
-    assert score([0.0] * 6 + [1 / 6] * 6) == pytest.approx(checks.LEAST)
+    assert min(map(score, (weights / weights.sum(1, True)).tolist())) >= LEAST - 1e-9
+    assert score([0.0] * 6 + [1 / 6] * 6) == pytest.approx(LEAST)
 
 
 def test_weights_by_distance_find_what_a_distance_can_tell() -> None:
@@ -167,7 +158,7 @@ def test_heads_are_widened_to_equal_parameters() -> None:
 
 def test_a_stranger_takes_what_the_formula_says() -> None:
     """Dot product: friend 1/√2 against the leak. Volume: 0 against −length². Angle: β cos²."""
-    fixed, shared = geometry.against_stranger(False, 3), geometry.against_stranger(True, 3)
+    fixed, shared = against_stranger(False, 3), against_stranger(True, 3)
     for shares, leak in ((fixed, 0.5), (shared, 50.0)):  # the last leak, a stranger of 100
         right = 1 / (1 + math.exp(leak - 0.5**0.5))
         assert shares.of["dot"][-1, -1] == pytest.approx(right, abs=1e-4)
@@ -176,7 +167,7 @@ def test_a_stranger_takes_what_the_formula_says() -> None:
 
 def test_the_spread_of_the_volume_is_the_one_in_closed_form() -> None:
     """det G of three normal vectors is a product of χ² with d, d − 1 and d − 2 degrees."""
-    for s in geometry.spreads():
+    for s in spreads():
         of = s.d, s.d - 1, s.d - 2
         exact = math.sqrt(math.prod(d * (d + 2) for d in of) - math.prod(of) ** 2) / s.d**1.5
         assert exact == pytest.approx(s.exact)

@@ -1,8 +1,4 @@
-"""What the lesson, its evidence and the teacher's page say of recordings, held to the records.
-
-`said` takes no time. What has to be counted anew is in `counted` and `counted_at_night`, which
-book/lessons/trm/tests/test_records.py calls.
-"""
+"""What the pages say of recordings; book/lessons/trm/tests/test_records.py counts some anew."""
 
 import math
 from collections import Counter

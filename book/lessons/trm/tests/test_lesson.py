@@ -77,10 +77,7 @@ def test_the_drawing_has_what_the_network_reads_after_each_use() -> None:
 
 @pytest.mark.parametrize("kind", [recipe.REREADING, recipe.SHARING])
 def test_what_tells_the_controls_apart_by_hand(kind: str) -> None:
-    """h ← layer(x + h) from nothing, with eight layers or four times two; one look is all.
-
-    The first has the weights of the deeper straight network, which goes on without x.
-    """
+    """h ← layer(x + h) from nothing, eight layers or four times two; the first as deep as DEEP."""
     again, deep = (recipe.rereading() | recipe.sharing())[kind], recipe.baselines()[recipe.DEEP]
     model, straight = again.model(2), deep.model(2)
     boards, _ = recipe.TASK.sample(3, Generator().manual_seed(1))
