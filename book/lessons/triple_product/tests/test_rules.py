@@ -16,6 +16,8 @@ from attn_notes.models.triple_product import AttentionOnly, Config, expanded_vol
 from attn_notes.tasks.copying import Copying
 from attn_notes.training.ensemble import Run
 from book.lessons.triple_product import evidence, explorer, learnt, measure, recipe, rules
+from book.lessons.triple_product.checks import LEAST, PERIODS
+from book.lessons.triple_product.geometry import against_stranger, spreads
 from book.lessons.triple_product.learnt import Runs
 
 TASK = Copying(3, 14, (5, 4))

@@ -11,8 +11,8 @@ from torch.func import stack_module_state
 
 from attn_notes.models.trm import TRM, Config, Rereading, Straight
 from attn_notes.tasks.sudoku import Sudoku
-from book.lessons.trm import evidence, recipe, supervision
-from book.lessons.trm.widget import PUZZLE, SudokuExplorer, Used, recursion
+from book.lessons.trm import recipe, supervision
+from book.lessons.trm.widget import PUZZLE, SudokuExplorer, Used
 from book.site.dependencies import lesson_page
 from tests import exercises, packed
 
@@ -59,20 +59,6 @@ def test_the_lessons_step_is_the_packages() -> None:
         assert not run.carry.halted.any()
         for a, b in zip(ours.parameters(), run.model.parameters(), strict=True):
             torch.testing.assert_close(a, b)
-
-
-def test_the_drawing_has_what_the_network_reads_after_each_use() -> None:
-    """Thoughts change the mind, answers the answer, which is that of the network's own looks."""
-    model, looks = evidence.network(), 3
-    drawn = recursion(model, recipe.TASK, looks).drawing
-    mind, answer = map(torch.tensor, (drawn["mind"], drawn["answer"]))
-    assert drawn["thoughts"] == recipe.USES - 1 and len(mind) == len(answer) == looks * recipe.USES
-    logits, _ = model.trace(torch.tensor([drawn["clues"]]), looks)
-    for use in range(1, looks * recipe.USES):
-        kept = mind if (use + 1) % recipe.USES == 0 else answer
-        assert kept[use].equal(kept[use - 1])
-    assert not answer[: recipe.USES - 1].any()
-    assert answer[recipe.USES - 1 :: recipe.USES].equal(logits[:, 0].argmax(-1))
 
 
 @pytest.mark.parametrize("kind", [recipe.REREADING, recipe.SHARING])
