@@ -178,10 +178,7 @@ def test_a_generator_of_its_own_keeps_the_seed_that_it_is_given() -> None:
 
 
 def test_a_function_given_with_something_else_finds_the_seed_too() -> None:
-    @check
-    def first(answer: tuple[Callable[[], float], str], _: Generator) -> str:
-        return f"{answer[0]()} {answer[1]}"
-
+    first = check(lambda answer, _: f"{answer[0]()} {answer[1]}")
     told = [first((random.random, "beside")).message for _ in range(2)]
     assert told[0] == told[1] and told[0].count("beside") == TRIES
 
@@ -221,10 +218,7 @@ def test_what_ends_is_not_interrupted_on_its_way_out(monkeypatch: pytest.MonkeyP
 
 
 def test_of_the_tries_of_an_open_exercise_the_least_paid_counts() -> None:
-    @check
-    def steps(answer: Callable[[], float], _: Generator) -> Score:
-        return Score("done.", answer(), half=400.0, best=200.0)
-
+    steps = check(lambda answer, _: Score("done.", answer(), half=400.0, best=200.0))
     drawn = iter([300.0, 200.0, 400.0])
     outcome = steps(lambda: next(drawn) + 0 * random.random())
     assert outcome.passed and outcome.score is not None

@@ -78,5 +78,5 @@ def test_a_run_can_be_made_again(steps: int, monkeypatch: pytest.MonkeyPatch) ->
     again, end = recorded.summary(recipe.train_sorters(config, live)), there["steps"].index(steps)
     assert again["steps"] == there["steps"][: end + 1]
     assert_close(*[torch.tensor(run["mean_loss"][:8]) for run in (again, there)], rtol=0, atol=2e-3)
-    right = [run["solved"][end].count(recipe.SOLVED) for run in (again, there)]
-    assert abs(right[0] - right[1]) <= 4
+    here, right = (run["solved"][end].count(recipe.SOLVED) for run in (again, there))
+    assert abs(here - right) <= 4

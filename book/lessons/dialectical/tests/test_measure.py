@@ -165,8 +165,8 @@ def test_faults_are_counted_by_kind_and_the_longest_run_of_filler_is_found():
     kinds = ("leaves brackets open", "contains PAD", "goes below zero", "exceeds the budget")
     assert measure.count_faults({"(": "()", "((": "((_", "(a": "(a))a"}, 2) == Counter(kinds)
     assert measure.count_faults({"(": "(", "((": "(("}, 2) == {"leaves brackets open": 2}
-    for text, longest in {"": 0, "()": 0, "(a)ab  ": 4, "( ab )a": 4, "(a_b ": 2}.items():
-        assert measure.longest_filler(text) == longest
+    longest = {"": 0, "()": 0, "(a)ab  ": 4, "( ab )a": 4, "(a_b ": 2}
+    assert {text: measure.longest_filler(text) for text in longest} == longest
 
 
 @pytest.mark.parametrize("steps", [1, 2, 5])
