@@ -1,9 +1,8 @@
 """How the types of the package are looked at while the tests run.
 
-jaxtyping's import hook hands each function to `jaxtyped`, which binds the arguments of every call
-and looks at them twice, to say more of what is wrong. Here beartype looks once, at a third of the
-price; where a signature has shapes, within a scope in which a letter is one size. Functions without
-shapes that stand within others are mypy's alone: each call would decorate them anew.
+jaxtyping's import hook hands each function to `jaxtyped`, which looks twice. Here beartype looks
+once, at a third of the price; where a signature has shapes, a letter is one size in each call.
+Functions without shapes within others are mypy's alone: each call would decorate them anew.
 """
 
 import functools

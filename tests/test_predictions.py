@@ -21,8 +21,8 @@ LESSONS = [ROOT / lesson_page(stem) for stem in full_stems(ROOT)]
 
 
 def test_on_a_logarithmic_scale_a_half_is_far_from_a_hundredth() -> None:
-    nats = Part("loss", -1.3, 2.0, came=0.016, linthresh=0.01)
-    linear = nats._replace(linthresh=None)
+    linear = Part("loss", -1.3, 2.0, came=0.016)
+    nats = linear._replace(linthresh=0.01)
     assert linear.at(0.5) - linear.at(0.016) < 0.15 < 0.25 < nats.at(0.5) - nats.at(0.016)
     # Twice as much is as far off wherever it is, once it is well above the threshold.
     twice = [nats.at(2 * x) - nats.at(x) for x in (0.2, 0.5, 0.9)]
@@ -86,9 +86,8 @@ def test_alike_ones_are_a_dot_with_a_number_and_near_ones_lie_side_by_side(tmp_p
     assert [x for x, _ in drawn(picture, "o")] == pytest.approx([0, 0.1, 0.2, 0.3])
     assert [text.get_text() for text in picture.fig.axes[0].texts].count("15") == 4
     dots = drawn(class_of(tmp_path / "near", *(50 + 0.2 * i for i in range(12))), "o")
-    heights = [y for _, y in dots]
-    assert all(abs(a - b) > 0.1 for a, b in pairwise(heights))
-    assert max(map(abs, heights)) <= predictions.BAND
+    assert all(abs(a - b) > 0.1 for (_, a), (_, b) in pairwise(dots))
+    assert max(abs(y) for _, y in dots) <= predictions.BAND
 
 
 READ = [
@@ -113,8 +112,7 @@ def test_a_file_of_a_page_is_read_again_as_it_was(tmp_path: Path) -> None:
     part = Part("loss", -1.3, 2.0, came=0.016, best=0.0, linthresh=0.01)
     told = {"part": "loss", "guess": 0.5, **part._asdict()}
     exercises.written(tmp_path, {"predictions-animals.json": [told]})
-    found, _ = predictions.collected(tmp_path, "animals")
-    assert found == {"loss": [(0.5, part)]}
+    assert predictions.collected(tmp_path, "animals")[0] == {"loss": [(0.5, part)]}
     picture = predictions.together(tmp_path, "animals")
     assert [x for x, _ in drawn(picture, "o")] == [pytest.approx(part.at(0.5))]
     assert "−1.3 to 2, log" in [text.get_text() for text in picture.fig.axes[0].texts]

@@ -24,7 +24,6 @@ from book.site.dependencies import lesson_stems
 
 Patch = pytest.MonkeyPatch
 ROOT = Path(__file__).parents[1]
-LESSONS = lesson_stems(ROOT)
 POINTS = torch.linspace(0, 1, 12).view(4, 3)
 
 
@@ -339,7 +338,7 @@ def test_the_kept_programs_are_those_of_today(monkeypatch: Patch) -> None:
 
 
 def test_every_lesson_has_its_runs_and_its_costs() -> None:
-    for stem in LESSONS:
+    for stem in lesson_stems(ROOT):
         record = results.load(f"{stem}_runs")
         assert record["settings"]["runs"] > 0 and results.path(f"{stem}_runs.npz").is_file()
         trained, fast = record["runs"]["trained"], record["runs"]["FAST=1"]

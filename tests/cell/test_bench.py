@@ -31,11 +31,6 @@ def space(source: str) -> dict[str, Any]:
     return found
 
 
-def heads(count: int) -> list[Tensor]:
-    draw = Generator().manual_seed(3)
-    return [torch.randn(2, 2, 7, 16, generator=draw, dtype=torch.float64) / 2 for _ in range(count)]
-
-
 def mask(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     return published_mask(q @ k.mT / 4, torch.ones(q.shape[:-1], dtype=torch.bool)).softmax(-1) @ v
 
@@ -50,7 +45,8 @@ OF_THE_BOOK = {
 
 @pytest.mark.parametrize("name", OF_THE_BOOK)
 def test_a_layer_to_begin_with_is_the_books(name: str) -> None:
-    given = heads(len(bench.arguments(STARTS[name])))
+    size = (len(bench.arguments(STARTS[name])), 2, 2, 7, 16)
+    given = torch.randn(size, generator=Generator().manual_seed(3), dtype=torch.float64) / 2
     mine = space(STARTS[name])["attention"](*given)
     torch.testing.assert_close(mine, OF_THE_BOOK[name](*given), rtol=1e-9, atol=1e-9)
 

@@ -120,7 +120,7 @@ def picture(shown: Picture) -> Iterator[str]:
     listens = f", listens to {shown.lesson}" if shown.lesson else ""
     yield f"{size} inches{', wide' if shown.wide else ''}{listens}"
     yield from (f"text {t.get_text()!r} {colour(t)}" for t in fig.texts)
-    yield from (f"legend: {legend(each)}" for each in fig.legends)
+    yield from map(legend, fig.legends)
     for i, ax in enumerate(fig.axes):
         yield f"axes {i} {ax.get_title('left') or ax.get_title()}".rstrip()
         yield from inwards(axes(ax))
@@ -162,8 +162,7 @@ def axes(ax: Any) -> Iterator[str]:
             to += f", arrow {colour(text.arrow_patch.get_edgecolor())}"
         at = numbers(text.xyann if noted else text.get_position())
         yield f"text {text.get_text()!r} {colour(text)} at {at}{to}"
-    if found := ax.get_legend():
-        yield f"legend: {legend(found)}"
+    yield from map(legend, filter(None, [ax.get_legend()]))
 
 
 def face(line: Any) -> Iterator[str]:
@@ -215,7 +214,7 @@ def cells(each: Any) -> str:
 
 
 def legend(found: Any) -> str:
-    return ", ".join(text.get_text() for text in found.get_texts())
+    return f"legend: {', '.join(text.get_text() for text in found.get_texts())}"
 
 
 def opacity(of: Any) -> str:

@@ -20,14 +20,11 @@ def test_it_is_at_most_a_thousand_words_to_the_end_of_its_story() -> None:
     assert 800 < len([word for word in story.split() if re.search(r"\w", word)]) <= 1000
 
 
-NAMES = sorted(glyphs.drawings())
-
-
 def rects(name: str) -> list[ElementTree.Element]:
     return list(ElementTree.fromstring(glyphs.glyph(name)).iter("rect"))
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", sorted(glyphs.drawings()))
 def test_a_picture_keeps_to_its_frame_and_is_silent(name):
     svg = ElementTree.fromstring(glyphs.glyph(name))
     assert svg.get("aria-hidden") == "true"

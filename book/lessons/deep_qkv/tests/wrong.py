@@ -33,8 +33,7 @@ def judged(p: str = HELD, verdict: str = "cannot be told", case: int = 0) -> str
     return JUDGED.format(p=p, verdict=verdict, case=case)
 
 
-PART = 1
-"""A case in which it was the part."""
+PART = 1  # a case in which it was the part
 LARGEST, SHAPE = "Return the largest change of any logit", "should have shape"
 FAR = "you find whoever reads the very next token, but a model whose logits at position 0 read"
 WRONG = {

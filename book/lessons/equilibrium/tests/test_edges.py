@@ -139,9 +139,9 @@ def test_an_error_that_does_not_fall_has_no_factor():
 
 
 def test_what_rests_what_seems_to_and_when():
-    for force, seems, rests in ((9e-4, 1, 1), (2e-3, 1, 0), (0.05, 1, 0), (0.5, 0, 0)):
+    for force, *told in ((9e-4, 1, 1), (2e-3, 1, 0), (0.05, 1, 0), (0.5, 0, 0)):
         rest = probes.Rest(4.0, force, force, 0.1)
-        assert (rest.seems, rest.rests) == (seems, rests)
+        assert [rest.seems, rest.rests] == told
     forces = {"quick": torch.tensor([1.0, 0.1, 9e-4, 2e-3, 1e-5]), "long": torch.tensor([1, 0.1])}
     assert probes.Settling(forces).needed("quick") == 2
     with pytest.raises(ValueError, match=r"with long the force never falls to 0\.001"):

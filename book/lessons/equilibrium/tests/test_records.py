@@ -17,8 +17,7 @@ from book.lessons.equilibrium.estimators import PUBLISHED, Implicit, Nudged
 
 from .sizes import LONG, SMALL, make
 
-TEXT = Text.read(FALLBACK)  # always at hand
-TRAINED = {"length": recipe.LENGTH}
+TEXT, TRAINED = Text.read(FALLBACK), {"length": recipe.LENGTH}
 
 
 RECORDS = [

@@ -79,8 +79,7 @@ def on_the_first_letters() -> tuple[float, bool]:
 # fmt: off
 def said(page: Reading) -> None:
     lesson, proof = page("triple_product"), page("triple_product_evidence")
-    second = page("triple_product_volume")
-    teaching = page("teaching")
+    second, teaching = page("triple_product_volume"), page("teaching")
     settings(lesson, proof)
     looks(lesson)
     periods(lesson, proof, teaching)

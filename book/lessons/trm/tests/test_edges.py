@@ -13,9 +13,7 @@ from book.lessons.trm.evidence import Live, Recorded
 from book.lessons.trm.measure import Solving
 from tests.tables import rows
 
-R = evidence.recorded()
-NAN = math.nan
-EACH = object()
+R, NAN, EACH = evidence.recorded(), math.nan, object()
 SEED = ("kinds", "TRM", "members", 2)
 SEEDS = ("kinds", "TRM", "members", EACH)
 STRICT = ("stricter", 2, "fresh", "minimal", "right", 7)

@@ -15,18 +15,13 @@ from tests import exercises
 CELLS = exercises.cells(exercises.ROOT / lesson_page("your_model"))
 
 
-def scope() -> dict:
-    found: dict = {}
+def test_the_guess_is_told_by_what_is_right_alone() -> None:
+    of: dict = {}
     defined = ast.FunctionDef | ast.ClassDef | ast.Import | ast.ImportFrom
     for name in ("setup", "loss", "model", "planted"):
         tree = ast.parse(python_code(CELLS[name]))
         tree.body = [node for node in tree.body if isinstance(node, defined)]
-        exec(compile(tree, name, "exec"), found)
-    return found
-
-
-def test_the_guess_is_told_by_what_is_right_alone() -> None:
-    of = scope()
+        exec(compile(tree, name, "exec"), of)
     collates = of["collate"], lambda x: x
     losses = of["loss"], lambda z, x: torch.nn.functional.cross_entropy(z.mT, x)
     pairs = itertools.product(collates, losses)
