@@ -79,9 +79,9 @@ def observed() -> Observed:
 
 def test_steps_moves_and_tension_are_means_over_what_moves():
     """By hand. Moves are the steps that a token keeps; the first tokens save 2 + 1 of 6 steps."""
+    found = measure.mean_moves(observed()), measure.mean_steps(observed())
     assert observed().moves.tolist() == [[0, 1, 2], [1, 0, 0]]
-    assert measure.mean_moves(observed()) == pytest.approx(4 / 5)
-    assert measure.mean_steps(observed()) == pytest.approx((1 + 2 + 3 + 2 + 1) / 5)
+    assert found == pytest.approx((4 / 5, (1 + 2 + 3 + 2 + 1) / 5))
     means = [(0.1 + 0.2 + 0.3 + 0.1 + 0.2) / 5, (0.5 + 0.6 + 0.4) / 3, 0.9]
     assert_close(measure.tension_by_step(observed()), torch.tensor(means))
     assert measure.share_saved_by_first(observed()) == pytest.approx(3 / 6)

@@ -103,8 +103,7 @@ TURNED = [
 
 @pytest.mark.parametrize(("begins", "change", "verdict"), TURNED)
 def test_a_verdict_turns_with_its_record(begins, change, verdict):
-    every = claims.found(**RECORDS | change)
-    (claim,) = (claim for claim in every if claim.text.startswith(begins))
+    (claim,) = (c for c in claims.found(**RECORDS | change) if c.text.startswith(begins))
     assert claim.findings[RECORDED].verdict is verdict
 
 
