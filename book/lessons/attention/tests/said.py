@@ -57,7 +57,6 @@ def the_models_of_the_pictures(lesson: Says) -> None:
 
 
 def cab_in_the_middle_of_its_work(lesson: Says) -> None:
-    """What is said of the place that looks, in `cab|a`."""
     cab, aab = (measure.texts()[WORDS.index(word)] for word in ("cab", "aab"))
     scores = SHOWN.whole(cab).score[0, 4].tolist()
     lesson("In `cab` the score of `b` lies 7 points above that of `c`",
@@ -101,7 +100,6 @@ def a_query_turned_to_another_letter_writes_it(lesson: Says) -> None:
 
 
 def why_some_letters_are_written_whatever_head_1_reads(lesson: Says) -> None:
-    """The bar writes an a by itself; where two a's stand in a word, head 2 reads more of them."""
     free, texts = measure.written(SHOWN, MASK)[:, 1], measure.texts()
     pushed = [measure.written(SHOWN, MASK, (1, 0, place))[:, 1] for place in range(3)]
     failed = {

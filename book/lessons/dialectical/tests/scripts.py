@@ -55,7 +55,6 @@ def odd(**traits: Any) -> list[Any]:
 
 
 def trained() -> list[Any]:
-    """Models and a task that are learnt in a second, beside what shows such runs."""
     [widget] = lesson(text="()")
     sizes = {"width": 12, "head_dim": 6, "context": 16, "steps": 2}
     taught = {"rate": 0.02, "steps": 100, "batch": 16, "warmup": 5, "near": 0.05}
