@@ -1,9 +1,8 @@
 """How the types of the package are looked at while the tests run.
 
-jaxtyping's import hook hands each function to `jaxtyped`, which binds the arguments of every call
-and looks at them twice, to say more of what is wrong. Here beartype looks once, at a third of the
-price; where a signature has shapes, within a scope in which a letter is one size. Functions without
-shapes that stand within others are mypy's alone: each call would decorate them anew.
+jaxtyping's import hook hands each function to `jaxtyped`, which looks twice. Here beartype looks
+once, at a third of the price; where a signature has shapes, a letter is one size in each call.
+Functions without shapes within others are mypy's alone: each call would decorate them anew.
 """
 
 import functools
@@ -49,15 +48,11 @@ def checked(*, typechecker: Any) -> Any:
 
 
 def as_written(function: Any) -> Any:
-    """A function as the package has it, without what looks at its types; all else as it is."""
     return WRITTEN.get(function, function) if inspect.isfunction(function) else function
 
 
 def recalled(patch: pytest.MonkeyPatch) -> None:
-    """Recorded runs stand in for those that a lesson asks for, and read the package's own text.
-
-    Functions count as they were written, whatever looks at their types here.
-    """
+    """Recorded runs stand in for those that a lesson asks for; functions count as written."""
     from book.kit import recorded
 
     said = recorded._said
@@ -78,7 +73,6 @@ def scoped(typed: Any) -> Any:
 
 
 def install() -> None:
-    """Look at the types of all that is imported of the package from now on."""
     # What jaxtyping has not been told, it asks anew at every tensor, at a quarter of the price.
     _storage.clear_treeflatten_memo()
     jaxtyping.jaxtyped = checked  # type: ignore[assignment]

@@ -24,10 +24,7 @@ MARGIN = 0.15  # of a line's height: above and below most letters it is empty
 
 
 def crowded(fig: Figure) -> list[str]:
-    """Words of a figure that lie on data or on other words, or are no number; empty if none are.
-
-    The numbers in the cells of a heat map are meant to lie there: `ON_CELL` has their colours.
-    """
+    """Words that lie on data or on others, or are no number; those in cells are meant to."""
     with house_style():
         texts, data = words_and_data(fig)
         boxes = [(text.get_text().strip(), extent(text)) for text in texts]
@@ -47,10 +44,7 @@ def crowded(fig: Figure) -> list[str]:
 
 
 def words_and_data(fig: Figure) -> tuple[list[Text], np.ndarray]:
-    """All texts that are drawn, less the numbers in cells, and where there is colour without them.
-
-    Nor do legends and axes count as data. Rows from the lowest up.
-    """
+    """Texts but those in cells; where there is colour without texts, legends, axes, from below."""
     found: list[Text] = []
     aside = RendererAgg(*fig.canvas.get_width_height(), fig.dpi)
 
@@ -79,7 +73,6 @@ def extent(text: Text) -> Bbox:
 
 
 def place(axis: dict[str, Any], value: float) -> float:
-    """Where the page puts a value of an axis, as a figure tells it; beyond its ends, at these."""
     low, high, at = (math.log10(v) if axis["scale"] == "log" else v for v in (*axis["from"], value))
     share = min(max((at - low) / (high - low), 0), 1)
     return float(axis["to"][0] + share * (axis["to"][1] - axis["to"][0]))

@@ -1,11 +1,5 @@
-"""A chapter's cells and exercises, read from its notebook and tried as a reader would.
+"""A chapter's cells and exercises, as CONTRIBUTING has them, tried as a reader would."""
 
-An exercise NAME is four cells or five: `exercise-NAME` asks, `-answer` holds a stub, `-check` tries
-it, `-hint` folds a hint away, if there is one, and `-solution` one block of Python. What has to run
-before, the first one's metadata name: `setup`.
-"""
-
-import contextlib
 import html
 import json
 import re
@@ -48,21 +42,16 @@ def names(chapter: Path) -> list[str]:
 
 
 def contract(chapter: Path, name: str) -> dict[str, Any]:
-    notebook = json.loads(chapter.read_text("utf-8"))
-    (found,) = (c for c in notebook["cells"] if c["id"] == f"exercise-{name}")
-    return dict(found["metadata"]["exercise"])
+    every = json.loads(chapter.read_text("utf-8"))["cells"]
+    return next(c["metadata"]["exercise"] for c in every if c["id"] == f"exercise-{name}")
 
 
 def wrong(stem: str) -> dict[str, list[tuple[str, str]]]:
-    """Wrong answers as readers write them, by exercise: the code of each, and its symptom's words.
-
-    They are tried here and in a page; none yet if the lesson has no `wrong.py`.
-    """
-    with contextlib.suppress(ModuleNotFoundError):
-        found: dict[str, list[tuple[str, str]]]
-        found = import_module(f"book.lessons.{stem}.tests.wrong").WRONG
-        return found
-    return {}
+    """Wrong answers by exercise, each with its symptom's words; none if there is no `wrong.py`."""
+    try:
+        return import_module(f"book.lessons.{stem}.tests.wrong").WRONG
+    except ModuleNotFoundError:
+        return {}
 
 
 def solution(chapter: Path, name: str) -> str:
@@ -77,11 +66,8 @@ def answer_of(judged: Judged, number: int) -> dict[str, Any]:
 
 def telling(chapter: Path, name: str) -> list[str]:
     others = [text for cell, text in cells(chapter).items() if not cell.endswith("solution")]
-    return [
-        line.strip()
-        for line in solution(chapter, name).splitlines()
-        if len(line.strip()) > 12 and not any(line.strip() in other for other in others)
-    ]
+    lines = map(str.strip, solution(chapter, name).splitlines())
+    return [x for x in lines if len(x) > 12 and not any(x in other for other in others)]
 
 
 @cache
@@ -95,10 +81,7 @@ def shown(page: str) -> str:
 
 
 def texts(folder: Path) -> Iterator[tuple[str, str]]:
-    """All that can be read below a folder, in zips and wheels too; of notebooks what cells hold.
-
-    Zips are unpacked beside it.
-    """
+    """All that can be read below a folder, in zips too, unpacked beside it; of notebooks cells."""
     for path in sorted(folder.rglob("*")):
         if path.suffix in (".zip", ".whl"):
             inside = folder.parent / f"{folder.name}-{path.name}-inside"
@@ -125,7 +108,6 @@ BUILT = ("LICENSE", "README.md", "pyproject.toml", "book/pyproject.toml")
 
 
 def little_book(folder: Path) -> Path:
-    """A book of one page and one exercise, whose packages are next to nothing."""
     package = '"""Tiny."""\n\n__version__ = "0.2.0"\n'
     files: dict[str, Any] = {f"{name}/__init__.py": package for name in ("book", "attn_notes")}
     for name in BUILT:
@@ -138,7 +120,6 @@ def little_book(folder: Path) -> Path:
 
 
 def written(folder: Path, files: Mapping[str, Any]) -> Path:
-    """Files below a folder by their names: bytes, text, or what is written as JSON."""
     for name, content in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         text = content if isinstance(content, bytes | str) else json.dumps(content)
@@ -152,7 +133,6 @@ def contents(folder: Path) -> dict[Path, bytes | None]:
 
 @cache
 def set_up(chapter: Path) -> dict[str, Any]:
-    """The names that a reader has after the chapter's setup, whose programs are the recorded."""
     scope: dict[str, Any] = {}
     with pytest.MonkeyPatch.context() as patch:
         recalled(patch)
@@ -161,7 +141,6 @@ def set_up(chapter: Path) -> dict[str, Any]:
 
 
 def after_setup(chapter: Path, code: str = "") -> dict[str, Any]:
-    """The names that a reader has after the chapter's setup and some code of their own."""
     scope = dict(set_up(chapter))
     exec(code, scope)
     return scope

@@ -24,7 +24,6 @@ def whole(saved: dict[str, Any], folder: Path) -> dict[str, Any]:
 
 
 def parameters(run: Mapping[str, Any], seed: int) -> dict[str, Tensor]:
-    """One seed's weights: names in order, all seeds of one name together, nothing left over."""
     flat = torch.from_numpy(np.frombuffer(run["weights"], run["format"]).copy())
     lengths = [run["seeds"] * int(np.prod(shape)) for shape in run["shapes"]]
     blocks = zip(run["names"], run["shapes"], flat.split(lengths), strict=True)
@@ -34,7 +33,5 @@ def parameters(run: Mapping[str, Any], seed: int) -> dict[str, Tensor]:
 def assert_holds(run: Mapping[str, Any], models: Sequence[nn.Module]) -> None:
     assert run["seeds"] == len(models)
     for i, model in enumerate(models):
-        found = parameters(run, i)
-        assert found.keys() == model.state_dict().keys()
-        for name, tensor in model.state_dict().items():
-            assert torch.equal(found[name].float(), tensor)
+        found = {name: x.float() for name, x in parameters(run, i).items()}
+        torch.testing.assert_close(found, dict(model.state_dict()), rtol=0, atol=0)

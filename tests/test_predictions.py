@@ -21,8 +21,8 @@ LESSONS = [ROOT / lesson_page(stem) for stem in full_stems(ROOT)]
 
 
 def test_on_a_logarithmic_scale_a_half_is_far_from_a_hundredth() -> None:
-    nats = Part("loss", -1.3, 2.0, came=0.016, linthresh=0.01)
-    linear = nats._replace(linthresh=None)
+    linear = Part("loss", -1.3, 2.0, came=0.016)
+    nats = linear._replace(linthresh=0.01)
     assert linear.at(0.5) - linear.at(0.016) < 0.15 < 0.25 < nats.at(0.5) - nats.at(0.016)
     # Twice as much is as far off wherever it is, once it is well above the threshold.
     twice = [nats.at(2 * x) - nats.at(x) for x in (0.2, 0.5, 0.9)]
@@ -33,18 +33,15 @@ def test_on_a_logarithmic_scale_a_half_is_far_from_a_hundredth() -> None:
 def test_a_question_tells_what_is_asked_and_becomes_a_part_once_it_is_known() -> None:
     number = Number("cats", 0, 100, "Cats", unit="%", best=90.0, linthresh=0.5)
     assert number.came(80.0) == Part("cats", 0, 100, 80.0, 90.0, 0.5)
-    assert number._replace(linthresh=None).asked() == {
-        "kind": "number", "name": "cats", "low": 0, "high": 100, "label": "Cats", "unit": "%"
-    }  # fmt: skip
+    told = dict(kind="number", name="cats", low=0, high=100, label="Cats", unit="%")
+    assert number._replace(linthresh=None).asked() == told
     choice = Choice("way", "Which way?", {"up": 1, "level": 0, "down": -1})
     assert choice.came(-1.0) == Part("way", -1, 1, -1)
     assert choice.asked()["options"] == [("up", 1), ("level", 0), ("down", -1)]
     order = Order("order", "Who is first?", ("ann", "bob", "cid", "dan"))
-    assert order.came([["cid", "ann", "dan"], ["bob"]]) == [
-        # those that cannot be told apart share their ranks
-        Part("ann", 1, 4, 2, either=1), Part("bob", 1, 4, 4, either=0),
-        Part("cid", 1, 4, 2, either=1), Part("dan", 1, 4, 2, either=1),
-    ]  # fmt: skip
+    first = [Part(name, 1, 4, 2, either=1) for name in ("ann", "cid", "dan")]  # of one rank
+    last = Part("bob", 1, 4, 4, either=0)
+    assert order.came([["cid", "ann", "dan"], ["bob"]]) == [first[0], last, *first[1:]]
     assert order.asked()["items"] == ["ann", "bob", "cid", "dan"]
     json.dumps([each.asked() for each in (number, choice, order)])
 
@@ -76,8 +73,8 @@ def test_a_class_is_one_figure(tmp_path: Path) -> None:
     assert [x for x, _ in drawn(picture, "^")] == pytest.approx([0.2, 1 / 3])
     assert "cats: median prediction 20, came out 80" in picture.alt
     assert picture.title == "What 3 expected, and what came out"
-    for i, came in enumerate((10.0, 50.0, 60.0, 90.0)):
-        hand_in(tmp_path / "class" / str(i), guess=came / 2, came=came)
+    for came in (10.0, 50.0, 60.0, 90.0):
+        hand_in(tmp_path / "class" / str(came), guess=came / 2, came=came)
     picture = predictions.together(tmp_path / "class", "animals")
     assert [x for x, _ in drawn(picture, "None")] == pytest.approx([0.55])
     assert [x for x, _ in drawn(picture, "D")] == [1.0]
@@ -89,51 +86,44 @@ def test_alike_ones_are_a_dot_with_a_number_and_near_ones_lie_side_by_side(tmp_p
     assert [x for x, _ in drawn(picture, "o")] == pytest.approx([0, 0.1, 0.2, 0.3])
     assert [text.get_text() for text in picture.fig.axes[0].texts].count("15") == 4
     dots = drawn(class_of(tmp_path / "near", *(50 + 0.2 * i for i in range(12))), "o")
-    heights = [y for _, y in dots]
-    assert all(abs(a - b) > 0.1 for a, b in pairwise(heights))
-    assert max(map(abs, heights)) <= predictions.BAND
+    assert all(abs(a - b) > 0.1 for (_, a), (_, b) in pairwise(dots))
+    assert max(abs(y) for _, y in dots) <= predictions.BAND
 
 
-NAMED = [
-    ("Ada Lovelace_831204_assignsubmission_file_predictions-animals.json", True),  # Moodle
-    ("lovelaceada_LATE_40213_9930111_predictions-animals-1.json", True),  # Canvas
-    ("predictions-animals (2).json", True),
-    ("Kopie von predictions-animals.json", True),
-    ("PREDICTIONS-ANIMALS.JSON", True),
-    ("predictions-animals_two.json", False),
-    ("predictions-animals.txt", False),
-    ("mypredictions-animals.json", False),
+READ = [
+    "Ada Lovelace_831204_assignsubmission_file_predictions-animals.json",  # Moodle
+    "lovelaceada_LATE_40213_9930111_predictions-animals-1.json",  # Canvas
+    *("predictions-animals (2).json", "Kopie von predictions-animals.json"),
+    "PREDICTIONS-ANIMALS.JSON",
 ]
+OTHERS = "predictions-animals_two.json", "predictions-animals.txt", "mypredictions-animals.json"
 
 
-@pytest.mark.parametrize(("name", "read"), NAMED)
-def test_names_that_learning_platforms_give_are_read(name: str, read: bool, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", [*READ, *OTHERS])
+def test_names_that_learning_platforms_give_are_read(name: str, tmp_path: Path) -> None:
     hand_in(tmp_path, 90.0)
     hand_in(tmp_path / "deep" / "er", 10.0, name)
     found, unread = predictions.collected(tmp_path, "animals")
     guesses = [guess.guess for guess in found["cats"]]
-    assert sorted(guesses) == [10.0, 90.0][not read :] and unread == 0
+    assert sorted(guesses) == [10.0, 90.0][name in OTHERS :] and unread == 0
 
 
 def test_a_file_of_a_page_is_read_again_as_it_was(tmp_path: Path) -> None:
     part = Part("loss", -1.3, 2.0, came=0.016, best=0.0, linthresh=0.01)
     told = {"part": "loss", "guess": 0.5, **part._asdict()}
     exercises.written(tmp_path, {"predictions-animals.json": [told]})
-    found, _ = predictions.collected(tmp_path, "animals")
-    assert found == {"loss": [(0.5, part)]}
+    assert predictions.collected(tmp_path, "animals")[0] == {"loss": [(0.5, part)]}
     picture = predictions.together(tmp_path, "animals")
     assert [x for x, _ in drawn(picture, "o")] == [pytest.approx(part.at(0.5))]
     assert "−1.3 to 2, log" in [text.get_text() for text in picture.fig.axes[0].texts]
 
 
-@pytest.mark.parametrize(
-    "content",
-    ["{", "[]]", '{"part": 1}', '[{"part": "cats"}]', "[1]", "[[]]", '"x"', "null"]
-    + [
-        json.dumps([{"part": "cats", "guess": guess, "came": 1, "best": None, "low": 0, "high": 1}])
-        for guess in ("9", None, math.nan, [1])
-    ],
-)
+BROKEN = ["{", "[]]", '{"part": 1}', '[{"part": "cats"}]', "[1]", "[[]]", '"x"', "null"]
+WHOLE = {"part": "cats", "came": 1, "best": None, "low": 0, "high": 1}
+BROKEN += [json.dumps([WHOLE | {"guess": guess}]) for guess in ("9", None, math.nan, [1])]
+
+
+@pytest.mark.parametrize("content", BROKEN)
 def test_a_broken_file_is_counted_and_left(content: str, tmp_path: Path) -> None:
     hand_in(tmp_path / "class" / "good", 10.0)
     (tmp_path / "class" / "predictions-animals-2.json").write_text(content, "utf-8")
@@ -165,13 +155,11 @@ def test_a_lesson_asks_before_it_shows(path: Path) -> None:
     order = list(cells)
     # What answers: where a widget comes first, a training or a figure after it.
     answers = ("race-picture", "alone-figure", "clip-figure", "eleven", "play")
-    shown = next(name for name in answers if name in cells)
-    assert order.index("prediction") < order.index(shown)
+    assert order.index("prediction") < order.index(next(name for name in answers if name in cells))
     assert order.index("prediction-score") > order.index("setup") + 2
     ready = order.index("setup") < order.index("prediction")
     asked = exercises.after_setup(path) if ready else {}
     exec(cells["prediction"].source, asked)
     guess = asked["prediction"]
     assert (guess.lesson, guess.guesses) == (path.stem, {}) and guess.questions
-    call = cells["prediction-score"].source
-    assert call.startswith("prediction.score(evidence.predicted(")
+    assert cells["prediction-score"].source.startswith("prediction.score(evidence.predicted(")

@@ -24,13 +24,11 @@ from book.site.dependencies import lesson_stems
 
 Patch = pytest.MonkeyPatch
 ROOT = Path(__file__).parents[1]
-LESSONS = lesson_stems(ROOT)
 POINTS = torch.linspace(0, 1, 12).view(4, 3)
 
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: Patch) -> Path:
-    """Where runs are kept, and the records of nobody else."""
     monkeypatch.setenv("ATTN_NOTES_RESULTS", str(tmp_path / "results"))
     (tmp_path / "results").mkdir()
     (tmp_path / "kept").mkdir()
@@ -80,7 +78,6 @@ def learn(seed: int = 0, *, lr: float = 0.1, steps: int = 4, **more: Any) -> Any
 
 @pytest.fixture
 def run(folder: Path, monkeypatch: Patch) -> Any:
-    """One that was kept, and what is kept is wanted."""
     monkeypatch.setenv("ATTN_NOTES_KEEP", str(folder))
     run = learn()
     monkeypatch.delenv("ATTN_NOTES_KEEP")
@@ -93,31 +90,23 @@ def test_a_kept_run_takes_the_place_of_training(run: Any, monkeypatch: Patch) ->
     monkeypatch.setattr("attn_notes.training.ensemble.traced", None)  # nothing can be trained now
     told = []
     found = learn(watch=lambda step, seen, _: told.append((step, seen["at"].tolist())))
-    for name, values in run.parameters.items():
-        torch.testing.assert_close(found.parameters[name], values.half().float())
+    kept = {name: values.half().float() for name, values in run.parameters.items()}
+    torch.testing.assert_close(found.parameters, kept)
     assert found.steps.tolist() == [0, 2, 4] and torch.equal(found.history["at"], run.history["at"])
     assert told == [(4, run.history["at"][-1].tolist())]  # once, for the end
     assert isinstance(found.member(1), nn.Linear) and found.seconds == pytest.approx(run.seconds)
 
 
+OTHERS = [
+    {"seed": 7}, {"lr": 0.2}, {"steps": 6}, {"clip": 1.0}, {"data": POINTS + 1},
+    {"loss": other_loss}, {"schedule": lambda step: 0.5},
+    {"probe": at_zero}, {"probe_every": 1}, {"probe": None}, {},
+]  # fmt: skip
+"""What is asked for otherwise; of the last only what its model calls is another."""
+
+
 @pytest.mark.in_short(4)
-@pytest.mark.parametrize(
-    "other",
-    [
-        {"seed": 7},
-        {"lr": 0.2},
-        {"steps": 6},
-        {"clip": 1.0},
-        {"data": POINTS + 1},
-        {"loss": other_loss},
-        {"schedule": lambda step: 0.5},
-        {"probe": at_zero},
-        {"probe_every": 1},
-        {"probe": None},
-        {},  # but what its model calls
-    ],
-    ids=lambda other: next(iter(other), "sign"),
-)
+@pytest.mark.parametrize("other", OTHERS, ids=lambda other: next(iter(other), "sign"))
 @pytest.mark.usefixtures("run")
 def test_whatever_differs_is_trained(other: dict[str, Any], monkeypatch: Patch) -> None:
     if not other:
@@ -125,18 +114,15 @@ def test_whatever_differs_is_trained(other: dict[str, Any], monkeypatch: Patch) 
     fast = learn(**other)
     monkeypatch.setenv("FAST", "0")
     slow = learn(**other)
-    for name in slow.parameters:
-        assert torch.equal(fast.parameters[name], slow.parameters[name])
+    torch.testing.assert_close(fast.parameters, slow.parameters, rtol=0, atol=0)
     assert fast.history.keys() == slow.history.keys()
 
 
-def test_without_fast_or_while_runs_are_kept_nothing_is_taken(
-    run: Any, folder: Path, monkeypatch: Patch
-) -> None:
+def test_unless_fast_or_while_runs_are_kept_none_is_taken(run, folder, monkeypatch) -> None:
     for fast in ("", "0"):
         monkeypatch.setenv("FAST", fast)
-        for name, values in learn().parameters.items():
-            assert torch.equal(values, run.parameters[name])  # not rounded: trained again
+        again = learn().parameters  # not rounded: trained again
+        torch.testing.assert_close(again, run.parameters, rtol=0, atol=0)
     monkeypatch.setenv("FAST", "1")
     monkeypatch.setenv("ATTN_NOTES_KEEP", str(folder))
     assert recorded.find(next(folder.glob("*.npz")).stem) is None and recorded.key([Line(3, 1)])
@@ -164,8 +150,8 @@ def test_texts_and_tensors_come_back_as_they_were(folder: Path, monkeypatch: Pat
     monkeypatch.setenv("FAST", "1")
     assert recorded.noted(make)(3) == made and calls == [3, 0]
     found = recorded.tensors(key, draw)
-    assert calls == [3, 0] and [x.dtype for x in found] == [x.dtype for x in drawn]
-    assert all(torch.equal(x, y) for x, y in zip(found, drawn, strict=True))
+    assert calls == [3, 0]
+    torch.testing.assert_close(found, drawn, rtol=0, atol=0)  # types as well
     recorded.noted(make)(4)
     assert calls == [3, 0, 4]
 
@@ -204,25 +190,22 @@ def test_a_key_knows_code_and_not_its_comments() -> None:
     def bare(x: float) -> float:
         return x + 1
 
-    def keys(*given: Any) -> list[str]:
-        return [recorded.key((), each) for each in given]
-
     assert recorded._code(commented).replace("commented", "bare") == recorded._code(bare)
-    draws = (Generator().manual_seed(seed) for seed in (1, 1, 2))
-    for same, again, other in (
-        keys(made(2.0), made(2.0), made(3.0)),
-        keys(POINTS, POINTS.clone(), POINTS.flip(0)),
-        keys(*draws),
+    for given in (
+        (made(2.0), made(2.0), made(3.0)),
+        (POINTS, POINTS.clone(), POINTS.flip(0)),
+        [Generator().manual_seed(seed) for seed in (1, 1, 2)],
     ):
+        same, again, other = (recorded.key((), each) for each in given)
         assert same == again != other
     line = Line(3, 1)
     before = recorded.key([line])
     with torch.no_grad():
         line.bias += 0.1
     assert recorded.key([line]) != before
-    configs = [Config("volume", form) for form in ("projected", "expanded")]
-    one, two = (AttentionOnly(config, Generator().manual_seed(0)) for config in configs)
-    assert recorded.key([one]) != recorded.key([two])
+    configs = (Config("volume", form) for form in ("projected", "expanded"))
+    models = (AttentionOnly(config, Generator().manual_seed(0)) for config in configs)
+    assert len({recorded.key([model]) for model in models}) == 2
 
 
 def test_a_key_knows_what_a_notebooks_function_names(tmp_path: Path) -> None:
@@ -232,9 +215,8 @@ def test_a_key_knows_what_a_notebooks_function_names(tmp_path: Path) -> None:
 
     def asked(probed: Tensor = POINTS, trained: int = 8, one: Any = at_one) -> str:
         names: dict[str, Any] = {"__name__": "__main__", "probed": probed}
-        for name, held in (("measure", {"probe": one}), ("recipe", {"TRAINED": trained})):
-            names[name] = ModuleType(f"book.lessons.{name}")
-            vars(names[name]).update(held)
+        names |= {each: ModuleType(f"book.lessons.{each}") for each in ("measure", "recipe")}
+        names["measure"].probe, names["recipe"].TRAINED = one, trained
         linecache.checkcache(str(tmp_path / "cell.py"))
         exec(compile(code, str(tmp_path / "cell.py"), "exec"), names)
         return recorded.key((), names["probe"])
@@ -264,7 +246,6 @@ def copied(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def reached(copied: Path) -> dict[str, str]:
-    """What each of `STARTS` reaches, as the files of a copy are now."""
     recorded._module.cache_clear()
     found = {}
     with pytest.MonkeyPatch.context() as patch:
@@ -280,7 +261,6 @@ def reached(copied: Path) -> dict[str, str]:
 
 
 def change(path: Path, old: str, new: str) -> str:
-    """Change a file, or begin one; returns what it was."""
     path.parent.mkdir(exist_ok=True)
     was = path.read_text("utf-8") if path.is_file() else ""
     assert old in was
@@ -316,19 +296,17 @@ def test_one_more_model_task_or_lesson_makes_no_run_another(copied: Path) -> Non
     assert after == before == reached(copied)
 
 
+CALLED = [
+    ("attn_notes/tasks/brackets.py", "LONGEST = ", "LONGEST = 2 * ", {"a task"}),
+    ("attn_notes/models/attention.py", "/ math.sqrt", "// math.sqrt", {*STARTS} - {"a task"}),
+    ("book/lessons/trm/measure.py", "class Solving(", "class Solving(object, ", {"a probe"}),
+    ("book/lessons/equilibrium/widget.py", "SHORTEST = ", "SHORTEST = 2 * ", {"a program"}),
+]
+
+
 @pytest.mark.in_short(2)
-@pytest.mark.parametrize(
-    ("file", "old", "new", "others"),
-    [
-        ("attn_notes/tasks/brackets.py", "LONGEST = ", "LONGEST = 2 * ", {"a task"}),
-        ("attn_notes/models/attention.py", "/ math.sqrt", "// math.sqrt", {*STARTS} - {"a task"}),
-        ("book/lessons/trm/measure.py", "class Solving(", "class Solving(object, ", {"a probe"}),
-        ("book/lessons/equilibrium/widget.py", "SHORTEST = ", "SHORTEST = 2 * ", {"a program"}),
-    ],
-)
-def test_what_a_run_calls_makes_it_another(
-    file: str, old: str, new: str, others: set[str], copied: Path
-) -> None:
+@pytest.mark.parametrize(("file", "old", "new", "others"), CALLED)
+def test_what_a_run_calls_makes_it_another(file, old, new, others, copied: Path) -> None:
     before = reached(copied)
     was = change(copied / file, old, new)
     after = reached(copied)
@@ -360,7 +338,7 @@ def test_the_kept_programs_are_those_of_today(monkeypatch: Patch) -> None:
 
 
 def test_every_lesson_has_its_runs_and_its_costs() -> None:
-    for stem in LESSONS:
+    for stem in lesson_stems(ROOT):
         record = results.load(f"{stem}_runs")
         assert record["settings"]["runs"] > 0 and results.path(f"{stem}_runs.npz").is_file()
         trained, fast = record["runs"]["trained"], record["runs"]["FAST=1"]

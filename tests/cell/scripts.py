@@ -28,7 +28,7 @@ SHOW = """
 const read = (layer) => ({ ...layer, above: layer.above.map((x) => x ?? Infinity) });
 export default { render({ model, el }) {
   const show = () => {
-    const { above, ahead } = { above: model.get("above"), ahead: model.get("ahead") };
+    const [above, ahead] = [model.get("above"), model.get("ahead")];
     const ours = above.length && read({ name: "yours", rate: 0.01, weights: 6852, ahead, above });
     const layers = Object.entries(model.get("layers")).map(([name, of]) => read({ name, ...of }));
     el.replaceChildren(resultTable(ours || null, layers));
@@ -41,8 +41,6 @@ export default { render({ model, el }) {
 
 
 class Compared(anywidget.AnyWidget):
-    """The table, of the recorded layers of a task and of how far above the best ours ends."""
-
     _esm = bundle.javascript("_bench_table", FOLDERS) + SHOW
     layers = traitlets.Dict().tag(sync=True)
     above = traitlets.List().tag(sync=True)
@@ -86,8 +84,7 @@ def editor() -> list[Beside]:
     draws = {"next": {"shape": [2, 2], "draw": "normal", "mean": 0.0, "std": 1.0}}
     training = Training(draws=draws, rate=0.2, steps=40, warmup=2, clip=1.0, floor=0.0)
     of = {"task": TASK, "given": given, "ahead": ("tokens", 2), "chooses": ("letter", 2)}
-    cell = Cell("model", "model", training=training, **of)
-    data = json.dumps({"model": cell.told(CODE)})
+    data = json.dumps({"model": Cell("model", "model", training=training, **of).told(CODE)})
     means = (Path(__file__).parent / "_lesson_coins.js").read_text("utf-8")
     place = 'class="attn-cell-place" data-lesson="coins" data-cell="model" data-of="code"'
     html = f'<div id="code"><pre>{CODE}</pre></div><div {place} data-trains></div>'
@@ -108,17 +105,13 @@ def answer(stem: str = "deep_qkv") -> list[Beside]:
     return [hosted(html, {f"{stem}.answers.json": made()})]
 
 
-FOREIGN = {
-    "code": f"# é <img src=x onerror=document.title=1>\nprint('it ran')\n{STARTS['ordinary']}",
-    "start": "ordinary",
-    "task": "brackets",
-}
-SENT = urlsafe_b64encode(json.dumps(FOREIGN).encode()).decode().rstrip("=")
+CODES = f"# é <img src=x onerror=document.title=1>\nprint('it ran')\n{STARTS['ordinary']}"
+FOREIGN = json.dumps({"code": CODES, "start": "ordinary", "task": "brackets"})
+SENT = urlsafe_b64encode(FOREIGN.encode()).decode().rstrip("=")
 BOOKS = json.dumps({"code": STARTS["ordinary"].rstrip(), "start": "ordinary", "task": "sorting"})
 
 
 def bench() -> list[Beside]:
-    """The workbench, with two tasks, and less training than on the site."""
     told = bench_told.told() | {"rates": [1e-6, 0.01, 1e-5], "swept": [0, 1], "seeds": 4}
     for task in ("sorting", "brackets"):
         told["tasks"][task] |= {"steps": 12}

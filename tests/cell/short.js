@@ -20,17 +20,13 @@ Object.assign(globalThis, {
     write(code.replace(before, after));
   },
   press: (name) => [...document.querySelectorAll("button")].find((each) => each.textContent === name).click(),
-  async until(there) {
-    while (!document.querySelector(there)) await wait(20);
-  },
+  async until(there) { while (!document.querySelector(there)) await wait(20); },
   /** An address that brings code along. */
   arrive(what) {
     const text = btoa(JSON.stringify(what)).replaceAll("+", "-").replaceAll("/", "_");
     location.hash = `#bench=${text.replaceAll("=", "")}`;
   },
   full() {
-    Storage.prototype.setItem = () => {
-      throw new DOMException("full", "QuotaExceededError");
-    };
+    Storage.prototype.setItem = () => { throw new DOMException("full", "QuotaExceededError"); };
   },
 });

@@ -1,5 +1,8 @@
-"""The workbench in plain torch: its layers are the book's, and its record is whole."""
+"""The workbench in plain torch: layers are the book's, its record whole, its source known."""
 
+import math
+from collections import Counter
+from itertools import product
 from typing import Any
 
 import pytest
@@ -14,6 +17,7 @@ from attn_notes.models.dialectical import published_mask
 from attn_notes.models.triple_product import BETA, cos2_to_plane, projected_volume
 from book.kit import results
 from book.page.bench import model as bench
+from book.page.bench.shannon import Ring
 from book.page.bench.starts import STARTS
 from book.page.bench.tasks import RATES, SEEDS, TASKS
 from book.page.bench.told import RECORD, told
@@ -27,14 +31,8 @@ def space(source: str) -> dict[str, Any]:
     return found
 
 
-def heads(count: int) -> list[Tensor]:
-    draw = Generator().manual_seed(3)
-    return [torch.randn(2, 2, 7, 16, generator=draw, dtype=torch.float64) / 2 for _ in range(count)]
-
-
 def mask(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-    keep = torch.ones(q.shape[:-1], dtype=torch.bool)
-    return published_mask(q @ k.mT / 4, keep).softmax(-1) @ v
+    return published_mask(q @ k.mT / 4, torch.ones(q.shape[:-1], dtype=torch.bool)).softmax(-1) @ v
 
 
 OF_THE_BOOK = {
@@ -47,7 +45,8 @@ OF_THE_BOOK = {
 
 @pytest.mark.parametrize("name", OF_THE_BOOK)
 def test_a_layer_to_begin_with_is_the_books(name: str) -> None:
-    given = heads(len(bench.arguments(STARTS[name])))
+    size = (len(bench.arguments(STARTS[name])), 2, 2, 7, 16)
+    given = torch.randn(size, generator=Generator().manual_seed(3), dtype=torch.float64) / 2
     mine = space(STARTS[name])["attention"](*given)
     torch.testing.assert_close(mine, OF_THE_BOOK[name](*given), rtol=1e-9, atol=1e-9)
 
@@ -92,12 +91,7 @@ REFUSED = [
     ("def attention(*x): pass", ValueError, "`attention` names what it takes"),
     ("def attention(q, k, v): return q[0]", ValueError, r"gives \(2, 7, 16\), and has to"),
     ("def attention(q, k, v): return 1", TypeError, "attention gives no tensor, but int"),
-    (
-        "class Layer(nn.Module):\n    def __init__(self, n): super().__init__()\n"
-        "    def forward(self, x): return x[:, 1:]",
-        ValueError,
-        r"Layer gives \(3, 6, 32\)",
-    ),
+    ("class Layer(nn.Identity):\n    forward = lambda _, x: x[:, 1:]", ValueError, r"\(3, 6, 32\)"),
 ]
 
 
@@ -115,8 +109,8 @@ def test_what_a_page_asks_is_what_torch_trains(name: str) -> None:
     model = bench.begun(cell, source, task.sizes, 3)
     given = bench.weights(cell, {}, source, task.sizes, 3)
     found = bench.outputs(cell, {**given, **batch}, source, task.sizes, task.asked)
-    for key, value in task.outputs(model, batch).items():
-        torch.testing.assert_close(found[key], value)
+    due = task.outputs(model, batch)
+    torch.testing.assert_close({key: found[key] for key in due}, due)
 
 
 @pytest.mark.parametrize("name", TASKS)
@@ -136,5 +130,55 @@ def test_a_page_is_given_all_of_it() -> None:
     assert {*found["tasks"]} == {*TASKS} and {*found["starts"]} == {*STARTS}
     for name, task in TASKS.items():
         assert found["tasks"][name]["floor"] == task.floor
-        names = {each["name"] for each in found["tasks"][name]["batch"]}
-        assert task.tokens in names
+        assert task.tokens in {each["name"] for each in found["tasks"][name]["batch"]}
+
+
+RING = Ring("abracadabra", 5)
+LETTERS = "abcdr"
+
+
+def chance(letters: str) -> float:
+    """How probable a sequence is: a place of the ring, then for each letter a place alike."""
+    size, twice = len(RING.text), RING.text * 2
+    share = RING.text.count(letters[0]) / size
+    for t in range(1, len(letters)):
+        before, letter = letters[max(0, t - 2) : t], letters[t]
+        alike = [i for i in range(size) if twice.startswith(before, i)]
+        if not alike:
+            return 0.0
+        share *= sum(twice[i + len(before)] == letter for i in alike) / len(alike)
+    return share
+
+
+ALL = {x: chance(x) for x in map("".join, product(LETTERS, repeat=RING.length))}
+
+
+def test_its_chances_are_those_of_a_source() -> None:
+    assert RING.letters == LETTERS
+    assert math.isclose(sum(ALL.values()), 1)
+
+
+def test_the_floor_is_the_entropy_of_all_but_the_first_letter() -> None:
+    first = {letter: n / len(RING.text) for letter, n in Counter(RING.text).items()}
+    whole = 0.0
+    for x, p in ALL.items():
+        if p > 0:
+            whole += p * (loss := -math.log(p / first[x[0]]))
+            row = torch.tensor([[LETTERS.index(letter) for letter in x]])
+            found = float(RING.losses(row).double().sum())  # the best predictor's
+            assert math.isclose(found, loss, rel_tol=1e-5, abs_tol=1e-6)
+    assert math.isclose(RING.floor, whole / (RING.length - 1))
+
+
+def test_sequences_are_drawn_by_their_chances() -> None:
+    n = 20_000
+    drawn = Counter(map(tuple, RING.sample(n, Generator().manual_seed(0)).tolist()))
+    for x, p in ALL.items():
+        off = drawn[tuple(LETTERS.index(letter) for letter in x)] / n - p
+        assert abs(off) <= 5 * math.sqrt(p * (1 - p) / n)
+
+
+@pytest.mark.parametrize("text", ["ab", "aab"])
+def test_a_ring_in_which_all_is_known_costs_nothing_after_two_letters(text: str) -> None:
+    ring = Ring(text, 6)
+    assert float(ring.losses(ring.sample(8, Generator().manual_seed(0)))[:, 1:].max()) == 0

@@ -1,11 +1,15 @@
-"""The translation into a page's Python: the same meaning, in constructs that MicroPython has."""
+"""The translation into a page's Python, which keeps the meaning; what travels there of checks."""
 
 import ast
+import json
 from typing import Any
 
 import pytest
 
-from book.page.code import dialect, engine
+from book.page.code import answers, dialect, engine
+from book.site.dependencies import lesson_stems, pages_of
+
+from ..exercises import ROOT
 
 SAID = """
 def f(a, *b, **c):
@@ -17,17 +21,17 @@ def f(a, *b, **c):
 """
 
 
-def run(source: str) -> dict[str, Any]:
-    space: dict[str, Any] = {}
-    exec(dialect.PRELUDE, space)
-    exec(dialect.translated(source).partition("\n")[2], space)
+def run(source: str, space: dict[str, Any]) -> dict[str, Any]:
+    exec(source, space)
     return space
 
 
+def translated(source: str) -> dict[str, Any]:
+    return run(dialect.translated(source).partition("\n")[2], run(dialect.PRELUDE, {}))
+
+
 def test_what_is_said_otherwise_means_the_same() -> None:
-    space: dict[str, Any] = {}
-    exec(SAID, space)
-    assert run(SAID)["f"](1, 2, 3, x=4) == space["f"](1, 2, 3, x=4)
+    assert translated(SAID)["f"](1, 2, 3, x=4) == run(SAID, {})["f"](1, 2, 3, x=4)
     assert not unsaid(dialect.translated(SAID))
 
 
@@ -55,12 +59,10 @@ class Thing:
 
 
 def test_a_dataclass_is_compared_hashed_and_replaced_as_before() -> None:
-    space = run(CLASS)
+    space = translated(CLASS)
     Point, Thing = space["Point"], space["Thing"]
-    assert Point(1) == Point(1, 2) != Point(2, 1)
-    assert len({Point(1), Point(1, 2)}) == 1
-    assert Point(1).swapped() == Point(2, 1)
-    assert Thing() != Thing()
+    assert Point(1) == Point(1, 2) != Point(2, 1) == Point(1).swapped()
+    assert len({Point(1), Point(1, 2)}) == 1 and Thing() != Thing()
     with pytest.raises(TypeError, match="a number"):
         Point([])
 
@@ -104,3 +106,39 @@ def test_all_that_travels_to_a_page_can_be_said_there() -> None:
             elif isinstance(node, ast.Import):
                 of_micropython = {"io", "json", "math", "random", "re", "struct", "sys"}
                 assert {alias.name for alias in node.names} <= of_micropython
+
+
+def lesson(stem: str) -> dict:
+    return json.loads(answers.of_lesson([ROOT / page for page in pages_of(ROOT, stem)], stem)[1]())
+
+
+@pytest.mark.in_short(2)
+@pytest.mark.parametrize("stem", lesson_stems(ROOT))
+def test_all_that_checks_need_can_be_said_in_a_page(stem):
+    told = lesson(stem)
+    there = {*told["files"], *engine.python()}
+    for path, text in told["files"].items():
+        assert not unsaid(text), path
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("attn_notes"):
+                name = node.module.replace(".", "/")
+                assert {f"{name}.py", f"{name}/__init__.py"} & there, (path, node.module)
+
+
+def test_what_a_page_lacks_is_named(monkeypatch):
+    for source, words in (
+        ("import numpy\ndef f(x): return numpy.sum(x)", "needs numpy, which a page's Python"),
+        ("from inspect import signature as f", "needs inspect, which a page's Python has not"),
+        ("def f(x):\n    match x:\n        case 1: pass", "a page's Python has no `match`"),
+    ):
+        module = answers._Module(source)
+        monkeypatch.setattr(answers, "_module", lambda name, module=module: module)
+        with pytest.raises(dialect.NotInPageError, match=words):
+            answers._Needed().reach("attn_notes.somewhere", "f")
+
+
+def test_what_nobody_reaches_stays_at_home():
+    files = lesson("deep_qkv")["files"]
+    assert "rescue" not in files["book/lessons/deep_qkv/checks.py"]
+    assert "def sample" not in files["attn_notes/tasks/sorting.py"]
+    assert "attn_notes/models/deep_qkv.py" not in files

@@ -27,10 +27,7 @@ from .held import WRITTEN
 def shown(
     path: Path, patch: pytest.MonkeyPatch, machine: Mapping[str, str] = MappingProxyType({})
 ) -> Iterator[str]:
-    """Lines for each cell of a notebook: its id, and further in what it shows or says.
-
-    What by the pattern of a cell in `machine` hangs on the processor is not told.
-    """
+    """For each cell its id, and further in what it shows, without what `machine` has of it."""
     patch.chdir(path.parent)
     at: list[str] = []
     only_recorded(patch, path, at)
@@ -55,10 +52,7 @@ def shown(
 
 
 def only_recorded(patch: pytest.MonkeyPatch, path: Path, cell: Sequence[str]) -> None:
-    """Nothing is trained: what a lesson asks for and no record has is an error that says so.
-
-    Evidence reads other records, and may draw puzzles anew.
-    """
+    """What a lesson trains and no record has is an error; evidence may draw puzzles anew."""
     key, find, begins = recorded.key, recorded.find, recorded.begins
     asked = ""
 
@@ -82,7 +76,6 @@ def only_recorded(patch: pytest.MonkeyPatch, path: Path, cell: Sequence[str]) ->
 
 
 def run(code: str, name: str, scope: dict[str, Any], now: list[Any]) -> None:
-    """Run a cell; what its last line gives is shown."""
     linecache.cache[name] = (len(code), None, code.splitlines(keepends=True), name)
     tree = ast.parse(code)
     last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
@@ -93,14 +86,11 @@ def run(code: str, name: str, scope: dict[str, Any], now: list[Any]) -> None:
 
 
 class Raw:
-    """A bundle that is displayed as it is."""
-
     def __init__(self, bundle: dict[str, str]) -> None:
         self._repr_mimebundle_ = lambda: bundle
 
 
 def displayed(patch: pytest.MonkeyPatch) -> list[Any]:
-    """A list that fills with what `display` is given, as objects."""
     now: list[Any] = []
     shell = MagicMock()
     shell.display_formatter.format = lambda shown, **_: ({"shown": shown}, {})

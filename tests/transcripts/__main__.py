@@ -1,7 +1,4 @@
-"""The pages of a lesson's scripts, without the site: `make widget STEM=trm`, and open the address.
-
-Each is made anew when it is asked for, and asked for again when a file of the package has changed.
-"""
+"""The pages of a lesson's scripts, without the site: `make widget STEM=trm`, made when asked."""
 
 import subprocess
 import sys
@@ -30,7 +27,6 @@ class Pages(BaseHTTPRequestHandler):
         super().__init__(*given)  # type: ignore[arg-type]
 
     def do_GET(self) -> None:
-        """In a process of its own, which reads the files as they are now."""
         name = self.path.strip("/")
         if name == "changed":
             places = (*ROOT.glob("attn_notes/**/*.*"), *ROOT.glob("book/**/*.*"))

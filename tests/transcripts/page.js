@@ -5,9 +5,7 @@ let drawn = 1;
 Math.random = () => (drawn = (drawn * 16807) % 2147483647) / 2147483647;
 
 // Letters are as wide on every machine.
-SVGTextContentElement.prototype.getComputedTextLength = function () {
-  return 6 * this.textContent.length;
-};
+SVGTextContentElement.prototype.getComputedTextLength = function () { return 6 * this.textContent.length; };
 
 // Workers that owe the steps that they were asked for.
 const owing = new Set();
@@ -29,9 +27,7 @@ const { Worker: Plain, setTimeout: later } = globalThis;
 const HOWS = {
   "as ever": () => Plain,
   "there is none": () => undefined,
-  "none may be made": () => () => {
-    throw new DOMException("no", "SecurityError");
-  },
+  "none may be made": () => () => { throw new DOMException("no", "SecurityError"); },
   "it ends at once": (mute) =>
     class extends Plain {
       constructor() {
@@ -41,23 +37,17 @@ const HOWS = {
     },
   "it imports nothing": () =>
     class extends Plain {
-      postMessage() {
-        super.postMessage("no module");
-      }
+      postMessage() { super.postMessage("no module"); }
     },
   "it says nothing": (mute) => {
     globalThis.setTimeout = (action, ms) => later(action, ms / 100);
     return class extends Plain {
-      constructor() {
-        super(mute);
-      }
+      constructor() { super(mute); }
     };
   },
 };
 /** From now on every Worker is such a one, or as ever. */
-window.hire = (how) => {
-  window.Worker = HOWS[how](URL.createObjectURL(new Blob([])));
-};
+window.hire = (how) => { window.Worker = HOWS[how](URL.createObjectURL(new Blob([]))); };
 
 // Modules that are on their way.
 const coming = new Set();

@@ -1,8 +1,6 @@
 """What widgets show to somebody who uses them is what was read of it, line by line of a script.
 
-`scripts.py` of a lesson's tests, of `tests/cell`, `tests/widgets` and so on has `PAGES`: by the
-name of a transcript, what stands on the page; `WHOLE` has how lines begin that are one with all
-their parts. CONTRIBUTING says how they are held.
+`WHOLE` of a `scripts.py` has how lines begin that are one with all their parts.
 """
 
 import re
@@ -59,7 +57,6 @@ FIRST_ALONE = (
 @pytest.mark.by_day(2)
 @pytest.mark.parametrize("stem", evidence_stems(ROOT))
 def test_a_second_of_its_kind_below_it_is_nothing_to_it(stem, browser):
-    """What is typed changes what it changes where it is alone."""
     folder = ROOT / "book" / "lessons" / stem / "tests"
     at = next(at for at in TRANSCRIPTS if at[0] == folder and "\ntype " in script(at))
     shown = MODULES[folder].PAGES[at[1]]

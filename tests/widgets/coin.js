@@ -14,9 +14,7 @@ const chanceOf = ({ side: [x] }) => 1 / (1 + Math.exp(-x));
 
 // What scripts say for short.
 const KEY = "attention-notes yours coins";
-const refuse = (name) => () => {
-  throw new DOMException("no", name);
-};
+const refuse = (name) => () => { throw new DOMException("no", name); };
 Object.assign(globalThis, {
   press: (...names) =>
     names.forEach((name) => [...document.querySelectorAll("button")].find((each) => each.textContent === name).click()),
@@ -38,18 +36,14 @@ Object.assign(globalThis, {
   },
   /** Settings of another visit. */
   left: (settings, page = "/widget") => globalThis.put({ guesses: {}, runs: [], settings: { [`${page} Train a coin`]: settings } }),
-  full: () => {
-    Storage.prototype.setItem = refuse("QuotaExceededError");
-  },
+  full: () => { Storage.prototype.setItem = refuse("QuotaExceededError"); },
   /** The longest text that still fits: not a letter more does. */
   fill: () => {
     for (let text = "", size = 2 ** 22; size >= 1; ) {
       try {
         localStorage.setItem("of another page", text + "x".repeat(size));
         text += "x".repeat(size);
-      } catch {
-        size /= 2;
-      }
+      } catch { size /= 2; }
     }
   },
   barred: () => Object.defineProperty(globalThis, "localStorage", { get: refuse("SecurityError") }),
@@ -67,51 +61,31 @@ function render({ model, el }) {
   const plan = () => {
     const share = HEADS[choice.coin];
     const floor = -(share * Math.log(share) + (1 - share) * Math.log(1 - share));
-    return {
-      run: { kind: choice.coin, name: `${choice.coin} coin`, criterion: "know it" },
-      setup: { given: { batch: [share] } },
-      name: `coin ${choice.coin}`,
-      floor,
-      top: 2,
-      words: `the floor, ${floor.toFixed(4)}`,
-      criterion: "below, how near it is",
-      lines: [{ at: 1, words: "a nat" }],
-    };
+    const run = { kind: choice.coin, name: `${choice.coin} coin`, criterion: "know it" };
+    const words = { words: `the floor, ${floor.toFixed(4)}`, criterion: "below, how near it is", lines: [{ at: 1, words: "a nat" }] };
+    return { run, setup: { given: { batch: [share] } }, name: `coin ${choice.coin}`, floor, top: 2, ...words };
   };
   const judge = (weights) => {
     const off = Math.abs(chanceOf(weights) - HEADS[choice.coin]);
     return { score: off < NEAR ? 1 : 1 - off || 0, words: `heads in ${Math.round(100 * chanceOf(weights))} of 100`, off };
   };
   const panel = lessonPanel({
-    uid: "coin",
-    root,
-    esm: model.get("_esm"),
-    title: "Train a coin",
-    lesson: "coins",
-    choice,
+    uid: "coin", root, esm: model.get("_esm"), title: "Train a coin", lesson: "coins", choice, plan, judge,
     fields: [{ name: "coin", label: "Coin", options: () => Object.keys(HEADS).map((name) => [name, name]) }, RATE, STEPS],
     recipe: () => ({ ...model.get("lesson"), rate: model.get("rate"), steps: model.get("steps"), warmup: 2 }),
     offered: () => ({}),
     challenge: {
-      text: () => `choose so that all ${SEEDS} seeds know it.`,
-      seeds: SEEDS,
-      passed: ({ arrived }) => arrived !== null,
-      done: "know it",
+      text: () => `choose so that all ${SEEDS} seeds know it.`, done: "know it",
+      seeds: SEEDS, passed: ({ arrived }) => arrived !== null,
     },
-    plan,
-    judge,
     series: (history) => ({ loss: history.map(({ step, loss }) => [step, loss]), off: history.map(({ step, off }) => [step, off]) }),
-    follow: (weights, step) => {
-      shown.textContent = `The coin at step ${step}: ${judge(weights).words}.`;
-    },
+    follow: (weights, step) => { shown.textContent = `The coin at step ${step}: ${judge(weights).words}.`; },
     guesses: { question: "Your guess: from when on does it know it?", options: PARTS },
     outcome: (history) => (settled(history) < Infinity ? `It knows it from step ${settled(history)} on.` : "It does not know it."),
     found: partOf,
   });
   const box = html("input", { type: "text", "aria-label": "Tosses", oninput: () => model.set("tosses", Number(box.value)) });
-  const toss = () => {
-    box.value = model.get("tosses");
-  };
+  const toss = () => { box.value = model.get("tosses"); };
   model.on("change:tosses", toss);
   root.append(box);
   el.append(root);

@@ -1,8 +1,4 @@
-"""What all lessons' widgets have in common, tried on a coin that learns how often heads comes up.
-
-The fields of a guess, the panel that trains, what is the reader's own in figures and tables, one
-widget alone; and where a browser keeps nothing, or something else.
-"""
+"""What all lessons' widgets have in common, tried on a coin that learns how often heads comes."""
 
 from functools import cache
 from pathlib import Path
@@ -34,7 +30,6 @@ class Coin(nn.Module):
 
 
 def loss(model: Any, heads: Tensor) -> Tensor:
-    """What a toss costs, in nats, where heads comes up as often as this."""
     return ((1 + model().exp()).log() - heads * model()).sum()
 
 
@@ -82,12 +77,10 @@ def listening() -> Picture:
         return Picture(fig, "Coins", "Three views.", "Coins, drawn.", lesson="coins", yours=yours)
 
 
+THREE = (0.1, 0.2, 0.3)
 CLAIMS = (
     Claim("A fair coin is known sooner.", mine=Mine("before", ("fair", "bent"))),
-    Claim(
-        "A bent one costs more.",
-        mine=Mine("above", ("bent",), ("loss", None), against=(0.1, 0.2, 0.3)),
-    ),
+    Claim("A bent one costs more.", mine=Mine("above", ("bent",), ("loss", None), against=THREE)),
     Claim("Each is near.", mine=Mine("every", ("fair",), ("off", None), low=0.0, high=0.05)),
     Claim("Both are as near.", mine=Mine("pairs", ("fair", "bent"), ("off", None), high=0.05)),
     Claim("One knows it.", mine=Mine("any", ("bent",))),
@@ -100,13 +93,11 @@ WAY = Choice("way", "Which way does it start?", {"up": 1.0, "neither": 0.0, "dow
 ORDER = Order("order", "Which is known first?", ("fair", "bent", "stolen"))
 
 
-CAME = [COST.came(0.7), OFF.came(0.04), TOSSES.came(20.0), WAY.came(1.0)]
-CAME += ORDER.came((("fair", "bent"), ("stolen",)))
-
-
 def guess() -> list[Any]:
     asked = Guess("coins", (COST, OFF, TOSSES, WAY, ORDER))
-    return [asked, listening(), asked.score(CAME), Coins()]
+    came = [COST.came(0.7), OFF.came(0.04), TOSSES.came(20.0), WAY.came(1.0)]
+    score = asked.score(came + ORDER.came((("fair", "bent"), ("stolen",))))
+    return [asked, listening(), score, Coins()]
 
 
 def veiled() -> list[Any]:
@@ -119,7 +110,6 @@ def veiled() -> list[Any]:
 
 
 def rest() -> list[Any]:
-    """The fields above words that give the answer away, and the score in a later section."""
     asked, way = Guess("coins", (WAY,), veils="rest"), WAY.came(1.0)
     told = "</div><p>It starts upwards.</p></section><section><div>"
     return ['<section><div class="cell">', asked, told, asked.score([way]), "</div></section>"]
@@ -168,16 +158,8 @@ EARLY = """<script>
 </script>"""
 
 PAGES = {
-    "guess": guess,
-    "veiled": veiled,
-    "rest": rest,
-    "panel": mine,
-    "mine": mine,
-    "open": opening,
-    "late": late,
-} | {
-    "kept": lambda: [coins()],
-    "unable": lambda: [coins()],
+    "guess": guess, "veiled": veiled, "rest": rest, "panel": mine, "mine": mine, "open": opening,
+    "late": late, "kept": lambda: [coins()], "unable": lambda: [coins()],
     "lost": lambda: [coins(rate=1e30), listening()],
     "alone": lambda: [Coins(), "<p>Between them.</p>", Coins()],
-}
+}  # fmt: skip

@@ -14,11 +14,14 @@ from traitlets import TraitError
 from attn_notes.models import deep_qkv, dialectical, equilibrium, triple_product, trm
 from attn_notes.tasks.copying import Copying
 from attn_notes.tasks.sudoku import Sudoku
+from book.kit.predictions import Choice, Number, Order, Part
 from book.lessons.deep_qkv.widget import ABCSorter
 from book.lessons.dialectical.widget import BracketGenerator
 from book.lessons.equilibrium.widget import EquilibriumExplorer
 from book.lessons.triple_product.widget import TripleProductExplorer
 from book.lessons.trm.widget import PUZZLE, SudokuExplorer
+from book.page.guess import Guess
+from book.page.scored import Scored
 
 from .. import packed
 
@@ -26,8 +29,6 @@ SEEDS = 3
 
 
 class Kind(NamedTuple):
-    """A widget, the model that it shows, and what `load` is given besides."""
-
     widget: type[AnyWidget]
     model: type[nn.Module]
     config: Any
@@ -69,13 +70,12 @@ def test_models_are_counted_and_sent_as_a_binary_buffer(kind):
     name, one = kind.widget.__name__, kind.one
     assert widget.runs == {} and repr(widget) == f"{name}: no model yet"
     kind.load(widget)
-    run = next(iter(widget.get_state("runs")["runs"].values()))
+    ((first, run),) = widget.get_state("runs")["runs"].items()
     state = kind.model(kind.config, Generator()).state_dict()
     size = kind.bytes * SEEDS * sum(tensor.numel() for tensor in state.values())
     assert isinstance(run["weights"], bytes) and len(run["weights"]) == size
     kind.load(widget, seeds=1)
     assert repr(widget) == f"{name}: 1 {one}, 1 seed"
-    first = next(iter(widget.runs))
     widget.runs = {"two": {**widget.runs[first], "seeds": 5}, **widget.runs}
     assert repr(widget) == f"{name}: 2 {one}s, 1 to 5 seeds"
     widget.runs = {"two": widget.runs["two"], first: widget.runs["two"]}
@@ -87,7 +87,7 @@ def test_models_and_settings_arrive_exactly_and_loading_again_replaces_those_alo
     """What was chosen stays. A copier's settings are fewer, and a sorter's are in its program."""
     widget = kind.widget()
     kind.load(widget, first=7)
-    first = next(iter(widget.runs))
+    (first,) = widget.runs
     if kind.named:
         kind.load(widget, " two ")
         before, widget.run = widget.runs["two"], "two"
@@ -102,19 +102,18 @@ def test_models_and_settings_arrive_exactly_and_loading_again_replaces_those_alo
 @each
 def test_a_bad_call_says_what_is_wrong_and_changes_nothing(kind):
     widget = kind.widget()
-    for change, sentence in (
-        (lambda numbers: numbers | {"b": torch.zeros(3)}, "of this config has no b"),
-        (lambda numbers: {name: x[0] for name, x in numbers.items()}, "must have the shape"),
-        (lambda numbers: {name: x[:0] for name, x in numbers.items()}, "at least one"),
-        (lambda numbers: dict([*numbers.items()][:-1]), "the parameters lack "),
-    ):
+    calls = [
+        ({"change": lambda numbers: numbers | {"b": torch.zeros(3)}}, "of this config has no b"),
+        ({"change": lambda numbers: {k: x[0] for k, x in numbers.items()}}, "must have the shape"),
+        ({"change": lambda numbers: {k: x[:0] for k, x in numbers.items()}}, "at least one"),
+        ({"change": lambda numbers: dict([*numbers.items()][:-1])}, "the parameters lack "),
+    ]
+    names = {" ": 0, "n" * 41: 41} if kind.named else {}
+    calls += [({"name": x}, f"1 to 40 characters, not {n}") for x, n in names.items()]
+    for given, sentence in calls:
         with pytest.raises(ValueError, match=sentence):
-            kind.load(widget, change=change)
-    for name, length in {" ": 0, "n" * 41: 41}.items() if kind.named else ():
-        with pytest.raises(ValueError, match=f"a name has 1 to 40 characters, not {length}"):
-            kind.load(widget, name)
-    assert widget.runs == {}
-    assert not kind.named or widget.run == ""
+            kind.load(widget, **given)
+    assert widget.runs == {} and not (kind.named and widget.run)
 
 
 BEYOND: dict[str, dict[str, tuple[Any, ...]]] = {
@@ -166,3 +165,31 @@ def test_what_cannot_be_shown_or_read_is_refused(kind):
         with pytest.raises((TraitError, ValueError), match=sentence):
             setattr(widget, setting, value)
         assert getattr(widget, setting) == before
+
+
+QUESTIONS = (
+    Number("cats", 0, 100, "Cats", unit="%"),
+    Order("order", "Who is first?", ("ann", "bob")),
+    Choice("way", "Which way?", {"up": 1, "down": -1}),
+)
+
+
+def test_a_page_gets_what_is_asked_and_a_kernel_has_what_was_guessed() -> None:
+    guess = Guess("animals", QUESTIONS)
+    assert guess.lesson == "animals"
+    assert [question["kind"] for question in guess.questions] == ["number", "order", "choice"]
+    assert repr(guess) == "Guess: nothing yet of cats, order, way"
+    guess.guesses = {"cats": 70.5, "ann": 2}
+    assert repr(guess) == "Guess: cats 70.5, ann 2"
+    with pytest.raises(ValueError, match="questions"):
+        Guess("animals", [])
+
+
+def test_what_came_out_as_no_number_is_left_out() -> None:
+    guess = Guess("animals", QUESTIONS)
+    scored = guess.score([Part("cats", 0, 100, math.nan), Part("dogs", 0, 1, 0.5, best=1.0)])
+    assert isinstance(scored, Scored) and scored.lesson == "animals"
+    assert [part["name"] for part in scored.parts] == ["dogs"]
+    assert repr(scored) == "Came out: dogs 0.5"
+    with pytest.raises(ValueError, match="parts"):
+        guess.score([Part("cats", 0, 100, math.inf)])

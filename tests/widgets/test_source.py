@@ -1,10 +1,14 @@
-"""A widget's module as the page gets it: made of several files, every name of which is known."""
+"""A widget's module as the page gets it, made of several files; the states that links open."""
 
+import re
 from pathlib import Path
 
 import pytest
 
 from book.page import bundle
+from book.site.dependencies import lesson_page, stems_with
+
+from ..exercises import CHAPTERS, ROOT
 
 FILES = [path for folder in bundle.FOLDERS[:-1] for path in folder.glob("*.js")]
 STEMS = sorted(path.stem for path in FILES if path.name[0] != "_")
@@ -37,8 +41,39 @@ def test_two_files_of_one_name_are_told_of(tmp_path: Path) -> None:
         folder.mkdir()
         (folder / "_part.js").write_text("export const part = 1;\n", "utf-8")
         (folder / f"{folder.name}.js").write_text('import { part } from "./_part.js";\n', "utf-8")
-    assert {*bundle.wrong(folders[:1])} == set()
-    (said,) = {*bundle.wrong(folders)}
+    (said,) = {*bundle.wrong(folders), *bundle.wrong(folders[:1])}
     assert "one/_part.js and " in said and said.endswith("give one of them another name")
     with pytest.raises(FileExistsError, match="another name"):
         bundle.javascript("two", folders)
+
+
+def names(stem: str) -> set[str]:
+    chapter = ROOT / "book" / "lessons" / stem
+    files = [ROOT / lesson_page(stem), *chapter.glob("*.py")]
+    text = "".join(path.read_text("utf-8") for path in files)
+    return set(re.findall(r'#open-([\w-]+?)(?:-\d+)?\\?"', text))
+
+
+def test_some_are_found() -> None:
+    assert len(set().union(*(names(path.stem) for path in CHAPTERS))) > 5
+
+
+def known(stem: str) -> set[str]:
+    module = bundle.javascript(stem)
+    _, *calls = re.split(r"(?<!function )opens\(root, ", module)  # a widget may have several views
+    found = {*re.findall(r'\[\s*"[\w ]+",\s*"(\w+)",\s*\{', module)}  # presets
+    for call in calls:
+        given = call.partition(");\n")[0]
+        if given.startswith(("states,", "view.states")):
+            given = module.rpartition("const states = ")[2].partition("};\n")[0] + "}"
+        for _ in range(4):  # what is in the functions themselves, from the inside
+            given = given[:1] + re.sub(r"\{[^{}]*\}", "", given[1:])
+        found |= {*re.findall(r'[{,]\s*"?([\w-]+)"?(?::|\()', given)}
+    return found
+
+
+@pytest.mark.parametrize("stem", stems_with(ROOT, "widget.py"))
+def test_the_widget_of_the_page_knows_what_a_link_opens(stem: str) -> None:
+    states = known(stem)
+    assert names(stem) <= states
+    assert not [name for name in states if name[-1].isdigit()]  # a number is a widget's

@@ -15,6 +15,7 @@ HONEST, LEAKY = evidence.recorded().values()
 WORDS = [sorting.decode(ids) for ids in measure.texts()[:, :3].tolist()]
 
 
+# fmt: off
 def said(page: Reading) -> None:
     lesson, teaching = page("attention"), page("teaching")
     the_models_of_the_pictures(lesson)
@@ -27,55 +28,39 @@ def said(page: Reading) -> None:
 
 def the_models_of_the_pictures(lesson: Says) -> None:
     first, second, third = measure.pushes(SHOWN)
-    lesson(
-        f"lies in {sum(p.numel() for p in SHOWN.parameters())} numbers, its weights",
-        f"In {second[1]} cases this asks for another letter than was due, and in {second[0]}",
-        f"gets its letter in {first[0]} and in {third[0]} of {first[1]} trials",
-        where=measure.right(SHOWN, MASK) == 27 and first[1] == third[1],
-    )
+    lesson(f"lies in {sum(p.numel() for p in SHOWN.parameters())} numbers, its weights",
+           f"In {second[1]} cases this asks for another letter than was due, and in {second[0]}",
+           f"gets its letter in {first[0]} and in {third[0]} of {first[1]} trials",
+           where=measure.right(SHOWN, MASK) == 27 and first[1] == third[1])
     below = LEAKY.losses[-1, recipe.RECORDED.index(recipe.SHOWN)] < sorting.FLOOR - 0.3
     lesson("and gets simple words wrong", where=measure.right(PEEKS, OPEN) < 20)
     lesson("its loss falls below the floor", where=bool(below))
     as_due = measure.written(PEEKS, OPEN) == sorting.all_sequences()[:, -3:]
     in_order = sum(WORDS[row] == "".join(sorted(WORDS[row])) for row in as_due.all(1).nonzero())
-    lesson(
-        f"Of the {as_due.all(1).sum()} words that the model without a mask gets right, "
-        f"{COUNT[in_order]} stood in order already",
-    )
+    lesson(f"Of the {as_due.all(1).sum()} words that the model without a mask gets right, "
+           f"{COUNT[in_order]} stood in order already")
     right = as_due.sum(0).tolist()
-    lesson(
-        "Only the last letter, whose answer never stands in the line, it had to learn",
-        where=right[2] == 27,
-    )
+    lesson("Only the last letter, whose answer never stands in the line, it had to learn",
+           where=right[2] == 27)
     acc = measure.texts()[WORDS.index("acc")]
     would = [int(each(acc)[4].argmax()) for each in (measure.without(SHOWN, "network"), SHOWN)]
-    lesson(
-        "acc</a> no b stands there: the look spreads, and the network decides",
-        where=bool(SHOWN.whole(acc).attention[0, 4].max() < 0.5) and would == [1, 3],
-    )
+    lesson("acc</a> no b stands there: the look spreads, and the network decides",
+           where=bool(SHOWN.whole(acc).attention[0, 4].max() < 0.5) and would == [1, 3])
     lesson("it reads its answers in training", where=measure.peeked(PEEKS).max() > 0.5)
     tangled = SHOWN.whole(measure.texts()[WORDS.index("bba")]).attention[0, 3:].amax(-1).min()
-    lesson(
-        "Head 1 mostly looks for the next letter",
-        where=measure.found(SHOWN).sum() > 60,
-    )
+    lesson("Head 1 mostly looks for the next letter", where=measure.found(SHOWN).sum() > 60)
     lesson("`bba` is a tangle", where=tangled < 0.75)
     two, three = math.log(2), math.log(3)
     lesson(f"a chance of a half, it costs {two:.3f}, and of a third, {three:.3f}")
-    lesson(
-        f"A third for each letter costs {math.log(3):.3f}, and nothing costs less on average",
-        f"2 × {math.log(3):.3f} / 6 = {sorting.FLOOR:.3f}",
-    )
+    lesson(f"A third for each letter costs {math.log(3):.3f}, and nothing costs less on average",
+           f"2 × {math.log(3):.3f} / 6 = {sorting.FLOOR:.3f}")
 
 
 def cab_in_the_middle_of_its_work(lesson: Says) -> None:
-    """What is said of the place that looks, in `cab|a`."""
     cab, aab = (measure.texts()[WORDS.index(word)] for word in ("cab", "aab"))
     scores = SHOWN.whole(cab).score[0, 4].tolist()
-    lesson(
-        "In `cab` the score of `b` lies 7 points above that of `c`",
-        where=abs(scores[2] - scores[0] - 7) < 0.1,
-    )
+    lesson("In `cab` the score of `b` lies 7 points above that of `c`",
+           where=abs(scores[2] - scores[0] - 7) < 0.1)
     lesson("about a thousand times", where=abs(math.exp(scores[2] - scores[0]) - 1000) < 100)
     most = SHOWN.whole(cab).attention[0, 3:].argmax(-1).tolist()
     lesson("In `cab` it looks most at the letter that it must write", where=most == [1, 2, 0])
@@ -83,15 +68,11 @@ def cab_in_the_middle_of_its_work(lesson: Says) -> None:
         measure.without(measure.without(SHOWN, part), "network") for part in ("heads", "head 2")
     )
     would = [sorting.decode([int(each(cab)[4].argmax())]) for each in (alone, first)]
-    lesson(
-        "from the row of `a` alone, one more `a`. With what head 1 adds, the `b`",
-        where=would == ["a", "b"],
-    )
+    lesson("from the row of `a` alone, one more `a`. With what head 1 adds, the `b`",
+           where=would == ["a", "b"])
     made, here = SHOWN.whole(aab), SHOWN.whole(cab)
-    lesson(
-        "head 1 reads the `b` as well, but an `a` must follow",
-        where=made.attention[0, 4, 2] > 0.99 and torch.equal(made.row[4], here.row[4]),
-    )
+    lesson("head 1 reads the `b` as well, but an `a` must follow",
+           where=made.attention[0, 4, 2] > 0.99 and torch.equal(made.row[4], here.row[4]))
     out = SHOWN.block.attention.o.weight
     middle = made.row + made.mixture[0] @ out[:, :3].T + here.mixture[1] @ out[:, 3:].T
     end = middle + SHOWN.block.feed_forward(SHOWN.block.ln2(middle))
@@ -105,10 +86,8 @@ def cab_in_the_middle_of_its_work(lesson: Says) -> None:
         and abs(here.attention[1, 4, 1] - 1 / 6) < 0.02,
     )
     silent = [measure.right(measure.without(SHOWN, f"head {h}"), MASK) for h in (2, 1)]
-    lesson(
-        "If head 2 adds nothing, the model writes {} of the 27 words right, and if head 1 adds "
-        "nothing, {}".format(*silent)
-    )
+    lesson("If head 2 adds nothing, the model writes {} of the 27 words right, and if head 1 adds "
+           "nothing, {}".format(*silent))
 
 
 def a_query_turned_to_another_letter_writes_it(lesson: Says) -> None:
@@ -116,14 +95,11 @@ def a_query_turned_to_another_letter_writes_it(lesson: Says) -> None:
     turned[0, 4, 2] = 4 - SHOWN.whole(cab).query[0, 4, 2]
     made = SHOWN.whole(cab, turned=turned)
     here = sorting.decode(cab[made.attention[0, 4].argmax()][None].tolist()) == "a"
-    lesson(
-        "drag the query’s third number to 4. Now it looks at the `a`, and writes an `a`",
-        where=here and sorting.decode([int(made.logits[4].argmax())]) == "a",
-    )
+    lesson("drag the query’s third number to 4. Now it looks at the `a`, and writes an `a`",
+           where=here and sorting.decode([int(made.logits[4].argmax())]) == "a")
 
 
 def why_some_letters_are_written_whatever_head_1_reads(lesson: Says) -> None:
-    """The bar writes an a by itself; where two a's stand in a word, head 2 reads more of them."""
     free, texts = measure.written(SHOWN, MASK)[:, 1], measure.texts()
     pushed = [measure.written(SHOWN, MASK, (1, 0, place))[:, 1] for place in range(3)]
     failed = {
@@ -147,10 +123,8 @@ def why_some_letters_are_written_whatever_head_1_reads(lesson: Says) -> None:
         and {at_bar[word] for word in failed} == {2},
     )
     alone = measure.written(measure.without(SHOWN, "heads"), MASK)[:, 0]
-    lesson(
-        f"an a for every word, and {sum('a' in word for word in WORDS)} of the 27 do begin with",
-        where=bool((alone == 1).all()),
-    )
+    lesson(f"an a for every word, and {sum('a' in word for word in WORDS)} of the 27 do begin with",
+           where=bool((alone == 1).all()))
 
 
 def the_second_exercise(lesson: Says, teaching: Says) -> None:
@@ -165,8 +139,7 @@ def the_second_exercise(lesson: Says, teaching: Says) -> None:
         text = sorting.complete(sorting.prompt(word)[:3])
         share = SHOWN.whole(text[:-1]).attention[0, 4]
         written = measure.written(SHOWN, MASK)[(sorting.all_sequences() == text).all(1), 1]
-        where = int(share.argmax()) == b and written.tolist() == [1]
-        page(words.format(share.max()), where=where)
+        page(words.format(share.max()), where=int(share.argmax()) == b and written.tolist() == [1])
 
 
 def what_a_teacher_is_told(teaching: Says) -> None:
@@ -178,13 +151,10 @@ def what_a_teacher_is_told(teaching: Says) -> None:
         f"The one in the pictures writes {measure.right(PEEKS, OPEN)}",
         where=LEAKY.right.max() < 27,
     )
-    teaching(
-        f"all {seeds} seeds end below 0.05 nats. The floor is {sorting.FLOOR:.3f}",
-        "With the mask none is below",
-        where=LEAKY.losses[-1].max() < 0.05 and HONEST.below == 0,
-    )
-    shares = SHOWN.whole(measure.texts()).attention[:, 0, 3:].argmax(-1)
-    bars = (shares == 3).sum()
+    teaching(f"all {seeds} seeds end below 0.05 nats. The floor is {sorting.FLOOR:.3f}",
+             "With the mask none is below",
+             where=LEAKY.losses[-1].max() < 0.05 and HONEST.below == 0)
+    bars = (SHOWN.whole(measure.texts()).attention[:, 0, 3:].argmax(-1) == 3).sum()
     teaching(f"There are {81 - measure.found(SHOWN).sum()} such cases of 81, in {bars} of them")
     pushed = torch.tensor(measure.pushes(SHOWN)).sum(0).tolist()
     teaching("Mostly it is written ({} of {})".format(*pushed))

@@ -8,7 +8,6 @@ from tests.transcripts.played import on_site
 
 
 def page(*pictures: str) -> list[SeenWhole]:
-    """The lesson's models, and some of the pictures of them."""
     seen = SeenWhole()
     for mask, parameters in evidence.shown().items():
         seen.load(figures.NAMES[mask], parameters, mask=mask == "mask")

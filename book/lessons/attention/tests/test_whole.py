@@ -1,4 +1,4 @@
-"""The sorter seen whole: `Sorter`'s own answers, and each step of them by another way."""
+"""The sorter seen whole, each step by another way; what the lesson's records do not reach."""
 
 import numpy as np
 import pytest
@@ -7,6 +7,8 @@ from torch import Generator, Tensor
 from torch.testing import assert_close
 
 from attn_notes.models.deep_qkv import Config
+from attn_notes.tasks import sorting
+from book.lessons.attention import evidence, measure, recipe
 from book.lessons.attention.whole import WholeSorter
 
 # All sizes differ: heads, numbers of a head, places, tokens.
@@ -24,11 +26,8 @@ def model() -> WholeSorter:
 
 
 def by_hand(model: WholeSorter, tokens: list[int], **asked: Tensor) -> dict[str, np.ndarray]:
-    """The same of one text in NumPy, a head and a place at a time.
-
-    Queries are turned, a place may read what it is told, and a head that is held reads that.
-    """
-    may_read, turned, held = (asked.get(name) for name in ("may_read", "turned", "held"))
+    """The same of one text in NumPy, a head and a place at a time."""
+    may_read, turned, held = map(asked.get, ("may_read", "turned", "held"))
     w = {name: p.detach().double().numpy() for name, p in model.named_parameters()}
     t, heads = len(tokens), range(CONFIG.heads)
 
@@ -42,13 +41,12 @@ def by_hand(model: WholeSorter, tokens: list[int], **asked: Tensor) -> dict[str,
     made["normed"] = norm(made["row"], "block.ln1")
     for short, name in (("q", "query"), ("k", "key"), ("v", "value")):
         made[name] = np.stack(
-            [made["normed"] @ w[f"block.attention.{short}.base"][h] for h in heads]
+            [made["normed"] @ each for each in w[f"block.attention.{short}.base"]]
         )
     made["query"] = made["query"] + (0 if turned is None else turned.numpy())
     made["score"], made["attention"] = np.zeros((2, len(heads), t, t))
     for h, i in np.ndindex(len(heads), t):
-        d = made["query"].shape[-1]
-        made["score"][h, i] = [made["query"][h, i] @ made["key"][h, j] / d**0.5 for j in range(t)]
+        made["score"][h, i] = made["key"][h] @ made["query"][h, i] / 3**0.5
         may = np.arange(t) <= i if may_read is None else may_read[i].numpy() > 0
         raised = np.exp(made["score"][h, i]) * may
         made["attention"][h, i] = raised / raised.sum()
@@ -57,8 +55,8 @@ def by_hand(model: WholeSorter, tokens: list[int], **asked: Tensor) -> dict[str,
     made["mixture"] = np.einsum("hij,hjd->hid", made["attention"], made["value"])
     made["read"] = np.concatenate([*made["mixture"]], 1) @ w["block.attention.o.weight"].T
     made["middle"] = made["row"] + made["read"]
-    made["hidden"] = norm(made["middle"], "block.ln2") @ w["block.feed_forward.l1.weight"].T
-    made["hidden"] = np.maximum(made["hidden"], 0)
+    normed = norm(made["middle"], "block.ln2")
+    made["hidden"] = np.maximum(normed @ w["block.feed_forward.l1.weight"].T, 0)
     made["network"] = made["hidden"] @ w["block.feed_forward.l2.weight"].T
     made["end"] = made["middle"] + made["network"]
     made["final"] = norm(made["end"], "norm")
@@ -87,3 +85,35 @@ def test_it_is_the_sorter(model: WholeSorter) -> None:
     assert_close(model(TOKENS), logits)
     assert_close(model(TOKENS, AHEAD), model.whole(TOKENS, AHEAD).logits)
     assert_close(model.whole(TOKENS).attention, attention)
+
+
+MASK, SHOWN = recipe.MASKS["mask"], evidence.model("mask")
+
+
+def test_whether_one_is_below_the_floor_has_room_for_rounding() -> None:
+    ends = sorting.FLOOR + torch.tensor([-0.1, -0.002, -0.0005, 0.1])
+    assert evidence.Crowd(torch.tensor([0]), ends[None], torch.zeros(4)).below == 2
+
+
+@torch.no_grad()
+def test_what_is_read_ahead_is_told_by_head() -> None:
+    shares = SHOWN.whole(measure.texts(), recipe.MASKS["no mask"]).attention
+    by_hand = [sum(shares[:, h, i, i + 1].mean() for i in range(5)) / 5 for h in (0, 1)]
+    assert_close(measure.peeked(SHOWN), torch.stack(by_hand))
+
+
+def test_heads_change_places_and_no_output_moves() -> None:
+    turned = recipe.sorter(0)
+    turned.load_state_dict(SHOWN.state_dict())
+    heads = turned.block.attention
+    with torch.no_grad():
+        for weight in (heads.q, heads.k, heads.v):
+            weight.base.copy_(weight.base.flip(0))
+        heads.o.weight.copy_(torch.cat(heads.o.weight.split(3, 1)[::-1], 1))
+    assert measure.seeking(turned, MASK).argmax() == 1
+    logits = turned(measure.texts())
+    found = measure.in_order(turned, MASK)
+    assert_close(found(measure.texts()), logits, atol=1e-3, rtol=0)
+    for name, value in SHOWN.state_dict().items():
+        assert_close(found.state_dict()[name], value)
+    assert measure.in_order(found, MASK) is found

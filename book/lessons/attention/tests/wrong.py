@@ -45,7 +45,6 @@ WRONG = {
         ("answer = (..., ...)", "no answer yet"),
     ],
     "triangle": [
-        (masked("None"), "no answer yet"),
         (masked("scores"), "nothing is struck out"),
         (masked("scores[0]"), "of a table of 5 × 5"),
         (masked("[[0.0]]"), "return a tensor"),

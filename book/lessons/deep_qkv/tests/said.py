@@ -62,17 +62,15 @@ def settings(lesson: Says, proof: Says) -> None:
     lesson(f"We trained {SEEDS} of each kind", "within a thousand steps", where=LIVE.steps == 1000)
     twice = {*LIVE.seeds} < {*chosen} and len(chosen) == 2 * len(LIVE.seeds)
     lesson(f"trained {SEEDS} more of each kind", where=twice)
-    lesson(f"Make all {SEEDS} plain sorters sort")
+    lesson(f"Make all {SEEDS} plain sorters sort", f"with one rate of {SOURCE.lr:g} for all")
     lesson(f"each kind gets the best of [{COUNT[len(recipe.RATES)]} rates]")
     kept = not {*sweep} & {*chosen}
     lesson(f"on {COUNTED[len(sweep)]} seeds that are kept out of the race", where=kept)
-    lesson(f"with one rate of {SOURCE.lr:g} for all")
     proof(f"{SWEEP.steps:,} steps at {COUNT[len(recipe.RATES)]} rates, from {COUNTED[len(sweep)]}")
     proof("seeds that no comparison uses", where=kept)
     proof(f"{COUNTED[len(chosen)].capitalize()} other seeds of each kind")
     proof(f"on seeds {sweep[0]} to {sweep[-1]}, compared on {chosen[0]} to {chosen[-1]}")
-    again = LIVE.seeds == chosen[: len(LIVE.seeds)]
-    proof(f"live seeds are the first {SEEDS}", where=again)
+    proof(f"live seeds are the first {SEEDS}", where=LIVE.seeds == chosen[: len(LIVE.seeds)])
     lower = SOURCE.lr < min(recipe.RATE.values())
     proof(f"batches of {SOURCE.batch}, at a lower rate, for {SOURCE.steps:,} steps", where=lower)
     proof(f"Here are {len(SOURCE.seeds)} seeds", f"A batch of {SOURCE.batch} from {inputs} inputs")
@@ -130,7 +128,7 @@ def the_race(lesson: Says, _: Says) -> None:
     own = OWN_CROWDS
     by = {kind: f"{own[kind].median:.0f}" for kind in claims.LESSON}
     lost = {kind: COUNT[len(own[kind].arrivals) - own[kind].arrived] for kind in claims.LESSON}
-    lesson("Dividing by three helps as well", held=HELPS)
+    lesson("Dividing by three helps as well", "learnt sooner at our rates", held=HELPS)
     first = {kind: own[kind].arrivals[: len(LIVE.seeds)] for kind in evidence.ASKED}
     gated, divided, out = (first[kind] for kind in ("gated", "fixed_gate", "plain, knowable"))
     changes = min(int((gated < divided).sum()), int((divided < gated).sum())) > 2
@@ -153,7 +151,6 @@ def the_race(lesson: Says, _: Says) -> None:
     lesson("Nothing shows that it was", untold=[*CHOOSES, *AS_PUBLISHED])
     tell = "A division by three does as well, as far as thirty-two seeds can tell"
     lesson(tell, held=HELPS, untold=CHOOSES)
-    lesson("learnt sooner at our rates", held=HELPS)
     lesson("Nothing told plain weights divided by three from them", untold=CHOOSES)
     lesson("Of gate and division we saw neither come before the other", untold=CHOOSES)
 

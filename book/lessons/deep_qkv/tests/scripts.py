@@ -28,13 +28,11 @@ def opened(**seeds: Any) -> ABCSorter:
 def beside_another() -> list[Any]:
     """Plain ones, and a gated one without positions that has learnt nothing."""
     made, config = opened(plain=ALL), Config(positions=False)
-    model = Sorter(config, Generator().manual_seed(0))
-    made.load("gated", stack_module_state([model])[0], config)
+    made.load("gated", stack_module_state([Sorter(config, Generator().manual_seed(0))])[0], config)
     return [made]
 
 
 def taught() -> list[Any]:
-    """What the lesson teaches, in few steps, and one kind at a rate that leads nowhere."""
     made = opened(plain=[9, 2])
     for kind, rate in (("plain", 0.02), ("fixed_gate", 1e30)):
         made.teach(kind, Config(kind), rate=rate, steps=120, warmup=10)
@@ -42,16 +40,13 @@ def taught() -> list[Any]:
 
 
 def mine() -> list[Any]:
-    """The lesson's question, the panel, the figure that draws what a reader trains, the score."""
     chosen = evidence.recorded("chosen")
     live = evidence.Live({kind: chosen[kind] for kind in claims.LESSON})
     guess = Guess("deep_qkv", (evidence.ORDER,))
-    picture = figures.lesson_race(chosen)
-    return [guess, *taught(), picture, guess.score(evidence.predicted(live))]
+    return [guess, *taught(), figures.lesson_race(chosen), guess.score(evidence.predicted(live))]
 
 
 def race() -> list[Any]:
-    """The lesson's sixteen of each kind, as they are recorded."""
     made = ABCSorter(picture="race")
     with pytest.MonkeyPatch.context() as patch:
         recalled(patch)

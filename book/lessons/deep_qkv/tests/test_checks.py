@@ -23,8 +23,7 @@ CHAPTER = exercises.ROOT / lesson_page("deep_qkv")
 def test_a_detector_that_draws_is_held_to_its_worst() -> None:
     scope: dict[str, Any] = {"random": random}
     exec(leak(token="(altered[:, i] + random.randrange(4)) % 4"), scope)  # which may be the same
-    said = checks.future_leak(scope["future_leak"]).message
-    assert "got away with it. Do you change every" in said
+    assert "Do you change every" in checks.future_leak(scope["future_leak"]).message
 
 
 def test_other_right_answers_pass() -> None:
@@ -32,14 +31,9 @@ def test_other_right_answers_pass() -> None:
     outcome = checks.rank_one_gate(saturated)
     assert outcome.passed and "saturated" in outcome.message
     assert checks.rank_one_gate([[[1.0]] * 6, [[1.0, 0.0, 0.0]]]).passed
-    as_tensor = checks.floor(lambda a, n: torch.tensor((n - 1) * math.log(a) / (2 * n)))
-    assert as_tensor.passed
-
-    def without_the_future(model, tokens):
-        cut = [(model(tokens)[:, :t] - model(tokens[:, :t])).abs().max() for t in range(1, 6)]
-        return max(cut)
-
-    assert checks.future_leak(without_the_future).passed
+    assert checks.floor(lambda a, n: torch.tensor((n - 1) * math.log(a) / (2 * n))).passed
+    cut = lambda f, x, t: (f(x)[:, :t] - f(x[:, :t])).abs().max()  # noqa: E731
+    assert checks.future_leak(lambda f, x: max(cut(f, x, t) for t in range(1, 6))).passed
 
 
 LEFT_TO_TRY = [
@@ -58,8 +52,7 @@ LEFT_TO_TRY = [
 
 @pytest.mark.parametrize(("changed", "symptom"), LEFT_TO_TRY)
 def test_rescue_tells_what_is_left_to_try(changed: dict[str, Any], symptom: str) -> None:
-    given = {"variant": "plain", "seeds": 16, "steps": 2, "even": 1.0, "apart": 1.0, "first": 0}
-    given |= changed
+    given = dict(variant="plain", seeds=16, steps=2, even=1.0, apart=1.0, first=0) | changed
     seeds, sorters = given["seeds"], recipe.sorters(Config(given["variant"]), range(16))
     losses = torch.arange(seeds)[:, None] * given["apart"] + torch.zeros(2, seeds, 6)
     losses[-1, :, :2] = given["even"] * math.log(3)
@@ -67,9 +60,8 @@ def test_rescue_tells_what_is_left_to_try(changed: dict[str, Any], symptom: str)
     history = given.get("history", {"losses": losses, "solved": solved})
     steps = torch.tensor([0, given["steps"]])
     run = Run(*stack_module_state(sorters), steps, history, 1.0, sorters[0])
-    size = 16 * sum(p.numel() for p in sorters[0].parameters())
-    weights = torch.zeros(size, requires_grad=True)
-    weights.grad = torch.zeros(size)
+    weights = torch.zeros(16 * sum(p.numel() for p in sorters[0].parameters()), requires_grad=True)
+    weights.grad = torch.zeros_like(weights)
 
     def rescue() -> Run:
         optimizer = torch.optim.SGD([weights])
@@ -82,7 +74,5 @@ def test_rescue_tells_what_is_left_to_try(changed: dict[str, Any], symptom: str)
 
 @pytest.mark.long
 def test_the_solution_that_trains_has_room_to_spare() -> None:
-    """Rounding differs between processors; the printed solution must not hang on it."""
     run = exercises.after_setup(CHAPTER, exercises.solution(CHAPTER, "rescue"))["rescue"]()
-    arrived = statistics.stable_from(run.history["solved"], run.steps, 27)
-    assert arrived.max() <= 300
+    assert statistics.stable_from(run.history["solved"], run.steps, 27).max() <= 300

@@ -40,15 +40,14 @@ def test_a_record_has_the_recipes_settings_and_no_loss_below_the_floor(name: str
     floor = float(exact) if name == "positions" else sorting.FLOOR
     record["runs"].pop("along", None)
     for crowd in map(evidence.crowd, record["runs"].values()):
-        assert len(crowd.arrivals) == len(setting.seeds) and int(crowd.steps[-1]) == setting.steps
+        assert (len(crowd.arrivals), int(crowd.steps[-1])) == (len(setting.seeds), setting.steps)
         assert crowd.lowest >= floor - 1e-5
 
 
 def test_the_usual_way_begins_as_the_plain_sorters_of_another_record() -> None:
-    usual = evidence.ways()[recipe.RATE["plain"]][pull.ALL_SIX].losses
-    plain = evidence.recorded("chosen")["plain"].losses
-    assert usual is not None and plain is not None
-    assert_close(usual[0], plain[0, : len(recipe.LIVE.seeds)], rtol=0, atol=1e-4)
+    usual = evidence.ways()[recipe.RATE["plain"]][pull.ALL_SIX].losses[0]
+    plain = evidence.recorded("chosen")["plain"].losses[0, : len(recipe.LIVE.seeds)]
+    assert_close(usual, plain, rtol=0, atol=1e-4)
 
 
 @pytest.mark.slow
@@ -74,13 +73,10 @@ def test_a_run_can_be_made_again(steps: int, monkeypatch: pytest.MonkeyPatch) ->
     """Its first steps, and all of them: rounding differs between processors, and grows."""
     whole = warmup_cosine(recipe.LIVE.steps, recipe.LIVE.warmup)
     monkeypatch.setattr(recipe, "warmup_cosine", lambda *_: whole)
-    live = replace(recipe.LIVE, steps=steps)
     there = results.load("deep_qkv_rank_temperature")["runs"]["strict 1 1.0"]
-    config = Config("strict", rank=1, temperature=1.0)
-    again = recorded.summary(recipe.train_sorters(config, live))
-    end = there["steps"].index(steps)
+    config, live = Config("strict", rank=1, temperature=1.0), replace(recipe.LIVE, steps=steps)
+    again, end = recorded.summary(recipe.train_sorters(config, live)), there["steps"].index(steps)
     assert again["steps"] == there["steps"][: end + 1]
-    losses = [torch.tensor(run["mean_loss"][:8]) for run in (again, there)]
-    assert_close(*losses, rtol=0, atol=2e-3)
-    right = [run["solved"][end].count(recipe.SOLVED) for run in (again, there)]
-    assert abs(right[0] - right[1]) <= 4
+    assert_close(*[torch.tensor(run["mean_loss"][:8]) for run in (again, there)], rtol=0, atol=2e-3)
+    here, right = (run["solved"][end].count(recipe.SOLVED) for run in (again, there))
+    assert abs(here - right) <= 4

@@ -23,12 +23,9 @@ def floor(value: str) -> str:
 
 def leak(**changed: str) -> str:
     right = {
-        "places": "range(1, 6)",
-        "token": "(altered[:, i] + 1) % 4",
-        "kept": "[:, :i]",
-        "much": "change.abs().max().item()",
-        "all": "max(found)",
-    }
+        "places": "range(1, 6)", "token": "(altered[:, i] + 1) % 4", "kept": "[:, :i]",
+        "much": "change.abs().max().item()", "all": "max(found)",
+    }  # fmt: skip
     return LOOP.format(**right | changed)
 
 
@@ -36,8 +33,7 @@ def judged(p: str = HELD, verdict: str = "cannot be told", case: int = 0) -> str
     return JUDGED.format(p=p, verdict=verdict, case=case)
 
 
-PART = 1
-"""A case in which it was the part."""
+PART = 1  # a case in which it was the part
 LARGEST, SHAPE = "Return the largest change of any logit", "should have shape"
 FAR = "you find whoever reads the very next token, but a model whose logits at position 0 read"
 WRONG = {
@@ -78,7 +74,6 @@ WRONG = {
             ("(torch.ones(6, 2), torch.ones(2, 3))", f"A {SHAPE} (6, 1), not (6, 2)"),
             ("(torch.ones(6, 1), torch.ones(3, 1))", f"B {SHAPE} (1, 3), not (3, 1)"),
             ("torch.ones(6, 3)", "give two tensors"),
-            ("None", "no answer yet"),
             ("(torch.arange(6.0)[:, None], torch.tensor([[1.0, 0, -1]]))", "the rank is above 1"),
             ("(torch.full((6, 1), torch.nan), torch.ones(1, 3))", "not finite"),
         )

@@ -36,7 +36,6 @@ def said(page: Reading) -> None:
 
 
 def part(ours: str, *theirs: str) -> list[Finding]:
-    """Whether the first kind ends lower than each of the others."""
     return [parts()[ours, other].findings["recorded"] for other in theirs]
 
 

@@ -18,8 +18,8 @@ from book.lessons.dialectical.evidence import Live, Recorded
 from book.lessons.dialectical.widget import BracketGenerator
 from tests.tables import rows
 
-EIGHT = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8]
-MINUS, MIXED = [-x for x in EIGHT], [0.1, -0.1, 0.2, -0.2, 0.3, -0.3, 0.4, -0.4]
+EIGHT, MIXED = [i / 10 for i in range(1, 9)], [s * i / 10 for i in (1, 2, 3, 4) for s in (1, -1)]
+MINUS = [-x for x in EIGHT]
 LOWER = "logits lower by 30"
 
 
@@ -60,9 +60,9 @@ def test_a_finding_follows_its_numbers(finding, values, verdict):
 
 
 def live(published: float = -0.2, mended: float = 0.02) -> Live:
-    numbers = ([published, published, published - 0.1], [0.02, mended, 0.01])
-    ends = dict(zip(("as published", "mask mended"), map(torch.tensor, numbers), strict=True))
-    curves = {kind: torch.stack([torch.full((3,), 0.7), end]) for kind, end in ends.items()}
+    ends = {"as published": [published, published, published - 0.1]}
+    ends["mask mended"] = [0.02, mended, 0.01]
+    curves = {kind: torch.tensor([[0.7] * 3, end]) for kind, end in ends.items()}
     return Live(torch.tensor([0, 50]), curves)
 
 
@@ -70,9 +70,6 @@ def live(published: float = -0.2, mended: float = 0.02) -> Live:
 def test_a_title_follows_the_readers_own_runs(run, title):
     assert figures.falling(live(**run)).title.startswith(title)
     assert not evidence.falls_below(torch.tensor([nan, -0.1]))
-
-
-def test_a_title_says_what_is_drawn():
     alike = figures.removals({"trained": [0.5, 0.4], "untrained": [0.5, 0.6]}, "((")
     assert "takes about as much from either model" in alike.title
 
@@ -92,10 +89,10 @@ def moved(after: Recorded) -> list[str]:
     return [old.text for old, new in pairs if old.findings != new.findings]
 
 
-@pytest.mark.parametrize(
-    ("kind", "name"),
-    [("published", "As published"), ("published, masked", "Mask mended"), ("corrected", "Corr")],
-)
+NAMED = ("published", "As published"), ("published, masked", "Mask mended"), ("corrected", "Corr")
+
+
+@pytest.mark.parametrize(("kind", "name"), NAMED)
 def test_what_is_said_of_a_model_is_read_off_that_model(kind, name):
     for what, said in (("leak", "a prediction depends"), ("streams apart", "“Opposed streams”")):
         (text,) = moved(made := changed("inside", kind, "members", 3, what, to=99.0))
@@ -104,9 +101,10 @@ def test_what_is_said_of_a_model_is_read_off_that_model(kind, name):
         assert line.verdict is not ((kind, what) == ("published, masked", "leak"))
 
 
-@pytest.mark.parametrize(
-    ("paid", "answer"), [(4.0, "much more"), (1.9, "about 1.95"), (1.31, "about 1.3,")]
-)
+PAID = (4.0, "much more"), (1.9, "about 1.95"), (1.31, "about 1.3,")
+
+
+@pytest.mark.parametrize(("paid", "answer"), PAID)
 def test_a_guess_is_scored_by_what_the_record_has(paid, answer):
     members = [{"loss on prefixes": paid}] * recipe.RECORDED.seeds
     (part,) = evidence.predicted(changed("inside", "published", "members", to=members))
@@ -122,8 +120,8 @@ def test_one_wrong_text_turns_one_promise(kind, logits, decoder, fault, told):
 
 
 def test_kinds_that_end_alike_cannot_be_told_apart():
-    runs = evidence.recorded().parts["runs"]
-    made = changed("parts", "one step", "members", to=runs["corrected"]["members"])
+    whole = evidence.recorded().parts["runs"]["corrected"]["members"]
+    made = changed("parts", "one step", "members", to=whole)
     tie = claims.about_parts(made)["corrected", "one step"].findings["recorded"]
     assert tie.verdict is None and tie.found == "lower in 32 of 64 pairs of seeds"
     (row,) = (row for row in rows(tables.compared(made)) if row[:2] == ["corrected", "one step"])
@@ -147,17 +145,10 @@ def test_a_widget_gets_the_first_seed_and_trains_as_the_recipe_says(monkeypatch)
     assert teach.mock_calls == [call(*each, recipe.TASK, **asked) for each in kinds.items()]
 
 
-def test_it_has_the_settings_of_its_task() -> None:
+def test_it_has_the_settings_of_its_task_and_refuses_a_model_of_another() -> None:
     widget = BracketGenerator(Brackets(pairs=3, max_length=20, filler=0.1))
     assert widget.task == dict(pairs=3, max_length=20, filler=0.1, fewest=1)
-
-
-@pytest.mark.parametrize(
-    ("change", "sentence"),
-    [({"vocabulary": 11}, "has 7 tokens, not 11"), ({"pad": 0}, "padding is token 6, not 0")],
-)
-def test_a_model_of_another_task_is_refused(change: dict[str, int], sentence: str) -> None:
-    widget = BracketGenerator()
-    with pytest.raises(ValueError, match=sentence):
-        widget.load("one", {}, replace(PUBLISHED, **change))
+    for name, value, said in (("vocabulary", 11, "7 tokens, not 11"), ("pad", 0, "6, not 0")):
+        with pytest.raises(ValueError, match=said):
+            widget.load("one", {}, replace(PUBLISHED, **{name: value}))
     assert widget.runs == {}

@@ -19,19 +19,16 @@ TASK = Brackets(pairs=3, max_length=13)
 SMALL = Config(width=11, head_dim=5, steps=3, context=13)
 
 
-@pytest.fixture
-def batch():
-    return brackets.trim(TASK.sample(31, Generator().manual_seed(3)))
+BATCH = brackets.trim(TASK.sample(31, Generator().manual_seed(3)))
 
 
 @pytest.fixture
 def model():
     """Its states move a good deal, so that steps and tensions differ from token to token."""
     generator = Generator().manual_seed(5)
-    model = LanguageModel(SMALL, generator)
-    with torch.no_grad():
-        for p in model.parameters():
-            p.add_(0.4 * torch.randn(p.shape, generator=generator))
+    model = LanguageModel(SMALL, generator).requires_grad_(False)
+    for p in model.parameters():
+        p.add_(0.4 * torch.randn(p.shape, generator=generator))
     return model
 
 
@@ -42,29 +39,26 @@ def test_on_prefixes_nothing_comes_after():
     assert asked.any() and not asked.all()
 
     def causal(x):
-        weight = torch.arange(1.0, x.shape[-1] + 1).sqrt()
-        return (F.one_hot(x, 5) * weight[:, None]).cumsum(-2)
+        return (F.one_hot(x, 5) * torch.arange(1.0, x.shape[-1] + 1).sqrt()[:, None]).cumsum(-2)
 
     assert measure.on_prefixes(causal, tokens, 4)[asked].equal(causal(tokens)[asked])
 
-    def counts(x):
-        return (x != 4).sum(1)[:, None, None].expand(*x.shape, 5).float()
-
+    counts = lambda x: (x != 4).sum(1)[:, None, None].expand(*x.shape, 5).float()  # noqa: E731
     found = measure.on_prefixes(counts, tokens.clamp(max=3), 4)
-    assert found.equal(torch.arange(1.0, 8)[None, :, None].expand_as(found))
+    assert found.equal(torch.arange(1.0, 8)[:, None].expand_as(found))
     with pytest.raises(ValueError, match="tokens must have"):
         measure.on_prefixes(abs, torch.zeros(0, 3).long(), 0)
 
 
-def test_excess_is_put_where_it_belongs(batch):
-    x, y = batch
+def test_excess_is_put_where_it_belongs():
+    x, y = BATCH
     depths, real = brackets.depth(x), x != PAD
 
     def dear_at_two(x: Tensor) -> Tensor:
         p = TASK.ideal(x).exp()
         return torch.where((depths == 2)[..., None], p * 0.5 + 0.5 / V, p).log()
 
-    found = measure.excess_by_depth(dear_at_two, TASK, batch)
+    found = measure.excess_by_depth(dear_at_two, TASK, BATCH)
     assert list(found) == list(range(int(depths[real].max()) + 1))
     for d, (above, share) in found.items():
         here = real & (depths == d)
@@ -85,9 +79,9 @@ def observed() -> Observed:
 
 def test_steps_moves_and_tension_are_means_over_what_moves():
     """By hand. Moves are the steps that a token keeps; the first tokens save 2 + 1 of 6 steps."""
+    found = measure.mean_moves(observed()), measure.mean_steps(observed())
     assert observed().moves.tolist() == [[0, 1, 2], [1, 0, 0]]
-    assert measure.mean_moves(observed()) == pytest.approx(4 / 5)
-    assert measure.mean_steps(observed()) == pytest.approx((1 + 2 + 3 + 2 + 1) / 5)
+    assert found == pytest.approx((4 / 5, (1 + 2 + 3 + 2 + 1) / 5))
     means = [(0.1 + 0.2 + 0.3 + 0.1 + 0.2) / 5, (0.5 + 0.6 + 0.4) / 3, 0.9]
     assert_close(measure.tension_by_step(observed()), torch.tensor(means))
     assert measure.share_saved_by_first(observed()) == pytest.approx(3 / 6)
@@ -98,31 +92,24 @@ def test_of_nothing_there_is_no_number():
     still, empty = replace(observed(), active=every), replace(observed(), active=~every)
     values = [measure.share_saved_by_first(still), *measure.tension_by_step(empty).tolist()]
     values += [measure.mean_steps(empty), measure.mean_moves(empty)]
-    values += [measure.correlation(torch.ones(3), torch.arange(3.0))]
-    assert all(map(isnan, values))
-
-
-def test_correlation_is_pearsons():
-    """By hand: deviations −1, 0, 1 and 1, −2, 1 share nothing."""
     a = torch.tensor([1.0, 2.0, 3.0])
+    assert all(map(isnan, [*values, measure.correlation(torch.ones(3), a)]))
     for b, shared in ((3 * a - 1, 1), (-a, -1), (torch.tensor([4.0, 1.0, 4.0]), 0)):
         assert measure.correlation(a, b) == pytest.approx(shared)
 
 
 @pytest.mark.slow
-def test_tension_and_entropy_belong_to_the_same_tokens(model, batch):
-    x, _ = batch
+def test_tension_and_entropy_belong_to_the_same_tokens(model):
+    x, _ = BATCH
     tension, entropy = measure.tension_and_entropy(model, TASK, x)
-    places = (x != PAD).nonzero().tolist()
-    assert len(places) == len(tension) == len(entropy)
-    for k, (row, i) in enumerate(places):
-        assert entropy[k] == TASK.entropies(x)[row, i]
+    assert entropy.equal(TASK.entropies(x)[x != PAD]) and len(tension) == len(entropy)
+    for k, (row, i) in enumerate((x != PAD).nonzero().tolist()):
         positive, negative = model.observe(x[row : row + 1])[1].attention[0, 0, :, i]
         assert_close(tension[k], (positive - negative).abs().sum() / 2, atol=1e-5, rtol=1e-5)
 
 
-def test_halting_is_swept_and_compared_with_equal_depth(model, batch):
-    found = measure.halting_tradeoff(model, TASK, batch, (0.0, 0.3, 1.1))
+def test_halting_is_swept_and_compared_with_equal_depth(model):
+    found = measure.halting_tradeoff(model, TASK, BATCH, (0.0, 0.3, 1.1))
     never, sometimes, always = found["tension"]
     assert (never.at, sometimes.at, always.at) == (0.0, 0.3, 1.1)
     for row, depth in zip(found["depth"], range(4), strict=True):
@@ -133,20 +120,17 @@ def test_halting_is_swept_and_compared_with_equal_depth(model, batch):
     x = torch.randn(2, 5, SMALL.width, generator=Generator().manual_seed(1))
     still = measure.with_weights_of(model, replace(SMALL, tension_tau=1.1))
     assert still.block.head(x).equal(x)  # above every tension: none ever moves
-    best = brackets.loss(TASK.ideal, batch)
     for steps in (1, 2, 3):
-        config = replace(SMALL, steps=steps, tension_tau=0.0, halt_eps=0.0)
-        loss = (brackets.loss(measure.with_weights_of(model, config), batch) - best).item()
-        assert found["depth"][steps].excess == pytest.approx(loss, abs=1e-6)
+        cut = replace(SMALL, steps=steps, tension_tau=0.0, halt_eps=0.0)
+        each = (measure.with_weights_of(model, cut), TASK.ideal)
+        loss, best = (brackets.loss(one, BATCH).item() for one in each)
+        assert found["depth"][steps].excess == pytest.approx(loss - best, abs=1e-6)
 
 
 def test_a_threshold_is_weighed_against_equal_moves_or_steps():
-    depth = [(n, n, n, loss) for n, loss in enumerate((1.0, 0.8, 0.4, 0.2))]
+    depth = [Stopping(n, n, n, loss) for n, loss in enumerate((1.0, 0.8, 0.4, 0.2))]
     tension = [(0.1, 3.0, 3.0, 0.7), (0.2, 1.25, 0.5, 0.9), (0.4, 2.5, 1.5, 0.0)]
-    found = {
-        rule: [Stopping(*map(float, row)) for row in rows]
-        for rule, rows in {"depth": depth, "tension": tension}.items()
-    }
+    found = {"depth": depth, "tension": [Stopping(*row) for row in tension]}
     for tau, moves, steps in ((0.1, 0.5, 0.5), (0.2, 0.0, 0.9 - 0.7), (0.4, -0.6, -0.3)):
         assert measure.against_depth(found, tau) == pytest.approx(moves)
         assert measure.against_depth(found, tau, "steps") == pytest.approx(steps)
@@ -181,8 +165,8 @@ def test_faults_are_counted_by_kind_and_the_longest_run_of_filler_is_found():
     kinds = ("leaves brackets open", "contains PAD", "goes below zero", "exceeds the budget")
     assert measure.count_faults({"(": "()", "((": "((_", "(a": "(a))a"}, 2) == Counter(kinds)
     assert measure.count_faults({"(": "(", "((": "(("}, 2) == {"leaves brackets open": 2}
-    for text, longest in {"": 0, "()": 0, "(a)ab  ": 4, "( ab )a": 4, "(a_b ": 2}.items():
-        assert measure.longest_filler(text) == longest
+    longest = {"": 0, "()": 0, "(a)ab  ": 4, "( ab )a": 4, "(a_b ": 2}
+    assert {text: measure.longest_filler(text) for text in longest} == longest
 
 
 @pytest.mark.parametrize("steps", [1, 2, 5])
@@ -198,10 +182,7 @@ def test_operations_are_counted_by_hand(steps, streams):
 
 
 def test_open_prompts_are_all_of_them():
-    """Counted another way: paths that never dip below 0, less those that end there (Catalan's).
-
-    And the places of the a's after the first bracket.
-    """
+    """Paths that never dip below 0, less Catalan's that end there; by places of the a's behind."""
     assert measure.open_prompts(2) == ["(", "((", "(a"]
     prompts, closed = measure.open_prompts(5), {2: 1, 4: 2}
     assert all(prompt[0] == "(" and decoding.BRACKETS.read(prompt) > 0 for prompt in prompts)

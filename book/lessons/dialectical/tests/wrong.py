@@ -53,7 +53,6 @@ answer = {{"second": {second}, "floor": {floor}, "verdict": {verdict!r}}}"""
 
 
 def priced(second: str = "0.50", floor: str = "0.63", verdict: str = "it reads ahead") -> str:
-    """Four letters, then x with a chance of 0.8 or y, then the first again; it pays 0.429."""
     return PRICED.format(second=second, floor=floor, verdict=verdict)
 
 
@@ -71,7 +70,6 @@ WRONG: dict[str, list[tuple[str, str]]] = {
         (priced(verdict="it is honest"), "may read ahead"),
     ],
     "mask": [(MASK.format(value), symptom) for value, symptom in (
-        ("None", "no answer yet"),
         ("1.0", "return (6, 6), not float"),
         ("scores[0]", "return (6, 6), not (6,)"),
         ("seen & keep", "not which of them stay"),
@@ -105,7 +103,7 @@ WRONG: dict[str, list[tuple[str, str]]] = {
     )],
     "ahead": [
         *((f"def reads_ahead(model):\n    return {value}", symptom) for value, symptom in (
-            ("None", "no answer yet"), ("0.7", "return True or False, not float"),
+            ("0.7", "return True or False, not float"),
             ("False", "always, got away"), ("True", "was accused"))),
         *((AHEAD.format(*parts), symptom) for parts, symptom in (
             (("[3]", "[1]", "i", MOVED.replace(":i", "i - 1")), "third token ahead"),
@@ -119,7 +117,6 @@ WRONG: dict[str, list[tuple[str, str]]] = {
              "−∞ − (−∞)"))),
     ],
     "hide": [(HIDE.format(value), symptom) for value, symptom in (
-        ("None", "no answer yet"),
         ("torch.zeros(len(tokens), 4)", "return logits (2401, 4, 7), not"),
         ("hot * float('nan')", "no finite numbers"),
         ("hot", "there is nothing to find"),
@@ -131,7 +128,6 @@ WRONG: dict[str, list[tuple[str, str]]] = {
         ("F.one_hot(tokens.zero_(), 7).float()", "has been changed"),
     )],
     "floor": [(FLOOR.format(value), symptom) for value, symptom in (
-        ("None", "no answer yet"),
         ("'much'", "give a number, not words"),
         ("first + last", "a mean over predictions"),
         ("2 * first / (2 + 2 * p)", "need not say which"),
@@ -147,7 +143,6 @@ WRONG: dict[str, list[tuple[str, str]]] = {
         ("right if p == 0.25 else 1.0", "but not for p = 0."),
     )],
     "grammar": [(GRAMMAR.format(value), symptom) for value, symptom in (
-        ("None", "no answer yet"),
         ("3", "return characters, not int"),
         ("'(x'", "{'x'} is not among"),
         ("'_'", "padding is never written"),

@@ -38,6 +38,7 @@ NAIVE, FLAT = told("Naive equilibrium propagation teaches"), told("AEP's memory"
 QUICK, QUICKEST_IS_AEP = told("A gradient at least"), told("AEP is the quickest")
 
 
+# fmt: off
 def said(page: Reading) -> None:
     pages = [page(name) for name in ("equilibrium", "equilibrium_evidence", "teaching")]
     for of in (of_credit, of_gradients, of_training, of_rest, of_costs, of_settings):
@@ -45,7 +46,6 @@ def said(page: Reading) -> None:
 
 
 def every(*seeds: torch.Tensor) -> bool:
-    """Whether it is so in all of them."""
     return all(bool(each.all()) for each in seeds)
 
 
@@ -56,9 +56,8 @@ def of_credit(lesson: Says, proof: Says, teaching: Says) -> None:
     grey = "The grey letters come too late to have had a part in the answer"
     lesson("The naive way gives credit to letters that come later", grey, where=later)
     same = every((aep - exact).abs() < 0.01 * exact.max())
-    lesson(
-        "A short unsigned script adds one more force to mend this", held=[WHOLE, ORDERS], where=same
-    )
+    lesson("A short unsigned script adds one more force to mend this", held=[WHOLE, ORDERS],
+           where=same)
     proof("The naive method sends credit to the future", where=later)
     itself = later and CREDIT.shares["naive EP"][1] > 0.5
     teaching("most of its credit goes to the predicting state", failed=[NAIVE], where=itself)
@@ -72,10 +71,8 @@ def of_gradients(lesson: Says, proof: Says, teaching: Says) -> None:
     proof("has a floor under its error, and no slope", held=[NAIVE_OFF], where=floor)
     proof("The one with the limit errs tenfold on the way", where=10 < clipped.max() < 12)
     closer = bool(clipped[-1] == clipped.min())
-    proof(
-        f"at {RATES.steps[-1]} steps, the last recorded, it is still coming closer on the one",
-        where=closer,
-    )
+    proof(f"at {RATES.steps[-1]} steps, the last recorded, it is still coming closer on the one",
+          where=closer)
     proof("on untrained ones it does not arrive", failed=[MORE])
 
     at, whole = GRADIENTS.at, GRADIENTS.whole
@@ -98,13 +95,11 @@ def of_gradients(lesson: Says, proof: Says, teaching: Says) -> None:
     lesson("in untrained models more settling made the gradient worse", failed=[MORE], where=away)
     shares, at_15 = evidence.let_through(), list(recipe.GRADIENT_STEPS).index(15)
     never_all = every(shares[:, at_15:] < 0.95, shares[:, at_15 - 1] > 0.99)
-    lesson(
-        "the limit lets all of the extra force through, from 15 steps on never all", where=never_all
-    )
+    lesson("the limit lets all of the extra force through, from 15 steps on never all",
+           where=never_all)
     nearer_by_then = every(whole("none", MANY) > whole("clipped", MANY))
     lesson("By then even the naive way is nearer", where=nearer_by_then)
-    fifths = every((shares[:, -1] - 0.8).abs() < 0.06)
-    lesson("and in the end about four fifths", where=fifths)
+    lesson("and in the end about four fifths", where=every((shares[:, -1] - 0.8).abs() < 0.06))
     proof(f"In the five blocks {span(shares[:, -1], 2)} of the correction", where=never_all)
     runs = every(GRADIENTS.lengths["clipped"].diff() > 0)
     proof("Why does the published gradient run away with more", failed=[MORE], where=runs)
@@ -134,8 +129,7 @@ def of_training(lesson: Says, proof: Says, teaching: Says) -> None:
     lesson(most, gains, held=[LIMIT, TAUGHT])
     lesson(f"So we trained {COUNT[TRAINING.seeds]} models of each kind")
     farthest = TRAINING.apart.abs().max().item()
-    most_apart = f"AEP ends, seed by seed, within {at_most(farthest)} nats of BPTT"
-    lesson(most_apart, held=[AS_BPTT])
+    lesson(f"AEP ends, seed by seed, within {at_most(farthest)} nats of BPTT", held=[AS_BPTT])
     lesson("it is worse than leaving attention alone", failed=[NAIVE])
     end = median(ENDS["AEP"])
     both = {round(PAIRS - median(ENDS[kind]), 2) for kind in ("AEP", "BPTT")}
@@ -211,27 +205,21 @@ def of_costs(lesson: Says, proof: Says, teaching: Says) -> None:
 
 def of_settings(lesson: Says, proof: Says, teaching: Says) -> None:
     free, nudged = MODEL.relaxation.steps, AEP.relaxation.steps
-    lesson(
-        f"Each has a state of {MODEL.width} numbers",
-        f"It reads {READS} letters of Shakespeare",
-        f"One layer, {READS} letters, {STEPS} steps",
-        f"own settings take {free + 2 * nudged} and err",
-    )
+    lesson(f"Each has a state of {MODEL.width} numbers", f"It reads {READS} letters of Shakespeare",
+           f"One layer, {READS} letters, {STEPS} steps",
+           f"own settings take {free + 2 * nudged} and err")
     left = f"where the force that is left exceeds {HOLDS.tolerance:g} of the state"
     kinds = len(evidence.trained()[1])
-    proof(
-        f"the published {SOURCE.beta:g} is spread over {PIECES * LENGTH:,}",
-        f"(an untrained block, {PIECES} pieces of {LENGTH} characters)",
-        f"{TRAINING.parameters:,} trained parameters on the whole text, which has {kinds} kinds",
-        f"pieces of {READS} characters instead of {LENGTH}",
-        f"{STEPS} steps of {recipe.BATCH} pieces",
-        f"Judged on up to {recipe.JUDGED:,} pieces",
-        f"are on up to {recipe.JUDGED:,} pieces, in the figure on up to {recipe.PROBED}",
-        f"after each step, {left}, the block's weights are multiplied by {HOLDS.factor}",
-        f"multiplies the block's weights by {HOLDS.factor} after a step {left}",
-        f"{TRAINING.seeds} for each kind under the governor, {FREE.seeds} where nothing holds",
-        f"{GRADIENTS.seeds} untrained blocks for the recorded gradients",
-        f"Ungoverned runs were left at {FREE.seeds} seeds",
-    )
+    proof(f"the published {SOURCE.beta:g} is spread over {PIECES * LENGTH:,}",
+          f"(an untrained block, {PIECES} pieces of {LENGTH} characters)",
+          f"{TRAINING.parameters:,} trained parameters on the whole text, which has {kinds} kinds",
+          f"pieces of {READS} characters instead of {LENGTH}",
+          f"{STEPS} steps of {recipe.BATCH} pieces", f"Judged on up to {recipe.JUDGED:,} pieces",
+          f"are on up to {recipe.JUDGED:,} pieces, in the figure on up to {recipe.PROBED}",
+          f"after each step, {left}, the block's weights are multiplied by {HOLDS.factor}",
+          f"multiplies the block's weights by {HOLDS.factor} after a step {left}",
+          f"{TRAINING.seeds} for each kind under the governor, {FREE.seeds} where nothing holds",
+          f"{GRADIENTS.seeds} untrained blocks for the recorded gradients",
+          f"Ungoverned runs were left at {FREE.seeds} seeds")
     lesson("Let the nudged state settle for 40 more steps", where=AFTER == FEW + 40)
     proof("the read-out at fifteen times the block's rate", where=measure.READ_OUT == 15)

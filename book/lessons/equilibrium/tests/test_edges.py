@@ -3,6 +3,7 @@
 import math
 from dataclasses import replace
 from typing import Any
+from unittest.mock import Mock
 
 import pooch
 import pytest
@@ -28,8 +29,7 @@ Made = dict[str, Any]
 
 
 def made(name: str, part: str, changed: dict[Any, Any]) -> Made:
-    found = RECORDS[name]
-    return {name: replace(found, **{part: {**getattr(found, part), **changed}})}
+    return {name: replace(RECORDS[name], **{part: getattr(RECORDS[name], part) | changed})}
 
 
 def ends(**changed: Tensor) -> Made:
@@ -103,22 +103,19 @@ TURNED = [
 
 @pytest.mark.parametrize(("begins", "change", "verdict"), TURNED)
 def test_a_verdict_turns_with_its_record(begins, change, verdict):
-    every = claims.found(**RECORDS | change)
-    (claim,) = (claim for claim in every if claim.text.startswith(begins))
+    (claim,) = (c for c in claims.found(**RECORDS | change) if c.text.startswith(begins))
     assert claim.findings[RECORDED].verdict is verdict
 
 
 def test_what_is_told_of_the_live_run():
     for end, gets in ((2.47, "below"), (2.472, "and not below")):
-        lines = claims.told(Live(end, 2.471, "of the " * 20)).data.splitlines()
-        assert lines[0].startswith(f"It ends at 2.47 nats a letter, {gets} 2.47. That is what")
-        assert max(map(len, lines[2:])) <= 39  # those of a phone
-        assert " ".join(lines).count("of the") == 20
+        first, _, *lines = claims.told(Live(end, 2.471, "of the " * 20)).data.splitlines()
+        assert first.startswith(f"It ends at 2.47 nats a letter, {gets} 2.47. That is what")
+        assert max(map(len, lines)) <= 39 and " ".join(lines).count("of the") == 20  # a phone's
 
 
 @pytest.mark.parametrize(("after", "last", "turn"), [(0.9, 0.95, 1), (0.8, 0.7, -1), (0.7, 0.9, 0)])
 def test_a_guess_is_told_what_became_of_the_gradient(after, last, turn):
-    """Whether every seed's cosine comes nearer, of which the last is another."""
     curves, steps = GRADIENTS.cosines["clipped"].clone(), list(GRADIENTS.steps)
     curves[:, steps.index(20)], curves[:, steps.index(60)] = 0.85, after
     curves[-1, steps.index(60)] = last
@@ -141,9 +138,9 @@ def test_an_error_that_does_not_fall_has_no_factor():
 
 
 def test_what_rests_what_seems_to_and_when():
-    for force, seems, rests in ((9e-4, 1, 1), (2e-3, 1, 0), (0.05, 1, 0), (0.5, 0, 0)):
+    for force, *told in ((9e-4, 1, 1), (2e-3, 1, 0), (0.05, 1, 0), (0.5, 0, 0)):
         rest = probes.Rest(4.0, force, force, 0.1)
-        assert (rest.seems, rest.rests) == (seems, rests)
+        assert [rest.seems, rest.rests] == told
     forces = {"quick": torch.tensor([1.0, 0.1, 9e-4, 2e-3, 1e-5]), "long": torch.tensor([1, 0.1])}
     assert probes.Settling(forces).needed("quick") == 2
     with pytest.raises(ValueError, match=r"with long the force never falls to 0\.001"):
@@ -151,19 +148,14 @@ def test_what_rests_what_seems_to_and_when():
 
 
 def test_a_bound_is_rounded_up():
-    for bound, said in (
-        *((3.0917e-06, "3.1e−06"), (3.11e-06, "3.2e−06"), (0.0, "1.0e−10")),
-        *((0.01558, "0.016"), (0.0201, "0.021"), (0.02, "0.02"), (9.96, "10")),
-    ):
-        assert evidence.at_most(bound) == said
+    said = {3.0917e-06: "3.1e−06", 3.11e-06: "3.2e−06", 0.0: "1.0e−10"}
+    said |= {0.01558: "0.016", 0.0201: "0.021", 0.02: "0.02", 9.96: "10"}
+    assert {bound: evidence.at_most(bound) for bound in said} == said
 
 
 def test_where_the_whole_text_cannot_be_had_the_excerpt_is_read(monkeypatch):
-    def nothing(*_: object, **__: object) -> str:
-        raise OSError("no network")
-
-    for retrieve, excerpt in ((nothing, True), (lambda *_, **__: str(FALLBACK), False)):
-        monkeypatch.setattr(pooch, "retrieve", retrieve)
+    for came, excerpt in ([OSError("no network")], True), ([str(FALLBACK)], False):
+        monkeypatch.setattr(pooch, "retrieve", Mock(side_effect=came))
         assert evidence.read_text() == (Text.read(FALLBACK), excerpt)
 
 

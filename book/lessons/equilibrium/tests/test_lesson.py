@@ -1,15 +1,18 @@
-"""The lesson's own code: cells that a reader runs and changes, and what trains in the page."""
+"""The lesson's own code: cells that a reader runs and changes, what trains in the page, widget."""
 
 import re
+from dataclasses import replace
 
 import pytest
 import torch
 from torch import Generator, Tensor
+from torch.func import stack_module_state
 from torch.testing import assert_close
 
-from attn_notes.models.equilibrium import Config, LanguageModel, residual
+from attn_notes.models.equilibrium import PUBLISHED, Config, LanguageModel, Relaxation, residual
 from attn_notes.tasks.text import FALLBACK, Text
 from book.lessons.equilibrium import lesson, measure, recipe
+from book.lessons.equilibrium.widget import EquilibriumExplorer
 from book.site.dependencies import lesson_page
 from tests import exercises
 
@@ -77,51 +80,65 @@ def test_lines_that_carry_the_point_fit_a_phone(cell: str) -> None:
     assert max(map(len, code.splitlines())) <= 39
 
 
-def printed(code: str, capsys: pytest.CaptureFixture[str]) -> dict[str, list[float]]:
-    exec(code, {"torch": torch})
-    found = re.findall(r"(\w+) credit tensor\(\[(.*?), (.*?)\]\)", capsys.readouterr().out)
-    return {name: [float(x) for x in pair] for name, *pair in found}
-
-
-def test_the_example_does_what_the_lesson_says(capsys: pytest.CaptureFixture[str]) -> None:
-    """Near the credits that it names, of which a weak push makes a little less."""
-    code, j, slope = CELLS["blackboard"], torch.tensor([[-1.0, 0], [2, -1]]), torch.tensor([0.0, 1])
-    found = printed(code, capsys)
-    for name, of, exact in (("AEP", j.T, [2, 1]), ("naive", j, [0, 1])):
-        assert torch.linalg.solve(of, -slope).tolist() == exact
-        assert found[name] == pytest.approx(exact, rel=0.03, abs=1e-3)
-    mutual = printed(code.replace("[[0.0, 0], [2, 0]]", "[[0, 0.5], [0.5, 0]]"), capsys)
-    assert mutual["AEP"] == mutual["naive"]
-    exec(f"{code}\n{CELLS['part']}", {"torch": torch})
-    found = re.findall(r"(?m)^([\d.]+) tensor\(\[(.*?), (.*?)\]\)", capsys.readouterr().out)
-    half, fifths, whole = ([float(x) for x in pair] for _, *pair in found)
-
-    def at_rest(share: float, push: float = 0.01) -> list[float]:
-        turned = (1 - share) * j + share * j.T - push * torch.eye(2)
-        credits: list[float] = torch.linalg.solve(turned, -slope).tolist()
-        return credits
-
-    assert min(half) > 8 and at_rest(0.5) == pytest.approx([50, 50], rel=0.02)  # they run off
-    assert fifths == pytest.approx(at_rest(0.8), rel=0.03)  # too large, and not as 2 to 1
-    assert whole == pytest.approx([2, 1], rel=0.03)
-    first, second = at_rest(0.8, push=0)
-    assert f"their credits are {first:.1f} and {second:.1f}, in place of" in CELLS["clip-text"]
-
-
-@pytest.mark.parametrize("size", [0.5, 3.0])
-def test_the_source_sets_the_limit_as_the_lesson_writes_it(size: float) -> None:
-    (code,) = re.findall(r"```python\n(.*?)```", CELLS["clip"], re.S)
-    scope = {"force": torch.tensor([1.0, 0.0]), "extra": size * torch.tensor([0.0, 1.0])}
-    exec(code, scope)
-    assert scope["extra"].norm().item() == pytest.approx(min(size, 1.0))
-
-
 def test_the_easier_text_has_letters_and_single_spaces_and_is_all_in_the_excerpt() -> None:
     """So a page learns the same text wherever it was made."""
-    found = lesson.easier(Text("To be,\n\nor NOT to-be: 42\tthat"))
-    assert found.content == "to be or not to be that"
+    easy = lesson.easier(Text("To be,\n\nor NOT to-be: 42\tthat")).content
     excerpt = Text.read(FALLBACK)
     easier = lesson.easier(excerpt)
-    assert len(easier.content) == recipe.IN_PAGE_TEXT
+    assert easy == "to be or not to be that" and len(easier.content) == recipe.IN_PAGE_TEXT
     assert len(easier.characters) == recipe.IN_PAGE.vocabulary
     assert lesson.easier(Text(excerpt.content + "what comes after it")) == easier
+
+
+CHARACTERS = "\n Tbeo,"
+FIXED = replace(PUBLISHED, vocabulary=len(CHARACTERS), context=5, width=10, heads=2)
+
+
+def load(name="one", config=FIXED, characters=CHARACTERS, into=None, times=1.0):
+    models = [LanguageModel(config, Generator().manual_seed(i)) for i in range(2)]
+    parameters, buffers = stack_module_state(models)
+    widget = into or EquilibriumExplorer()
+    widget.load(name, parameters | {k: times * b for k, b in buffers.items()}, config, characters)
+    return widget
+
+
+@pytest.mark.by_day
+@pytest.mark.slow
+@pytest.mark.parametrize("context", [1, 16, 17, 32, 70])
+def test_every_text_has_a_program_at_most_twice_as_long(context):
+    run = load(config=replace(FIXED, context=context)).runs["one"]
+    lengths = [program["length"] for program in run["programs"]]
+    assert lengths == sorted(lengths) and lengths[-1] == context
+    for n in range(1, context + 1):
+        assert next(length for length in lengths if length >= n) <= max(16, 2 * n)
+
+
+def test_what_a_reader_trains_learns_from_the_training_part_alone():
+    text, widget = Text("abcdefg" * 20), EquilibriumExplorer()
+    config = Config(vocabulary=7, context=5, width=10, heads=2, relaxation=Relaxation(2, 0.25))
+    given = dict(ways={}, batch=3, steps=7, every=2, optimizer={}, governor={}, yardsticks={})
+    widget.teach(config, text, held=text.held_out(5), **given)
+    assert widget.lesson["text"] == text.content[:126]
+    assert widget.lesson["held"] == ["abcdef", "fgabcd"]
+    with pytest.raises(ValueError, match=r"has 6 different characters.*a vocabulary of 7"):
+        widget.teach(config, Text("abcdef" * 20), held=text.held_out(5), **given)
+
+
+MIXED, PLAIN = (replace(FIXED, relaxation=Relaxation(20, 0.5, memory=n)) for n in (5, 1))
+
+
+BAD = [
+    ({"config": MIXED}, "no Anderson mixing.*memory 0, not 5"),
+    ({"characters": CHARACTERS[1:]}, "7 has as many different characters; these are 6, 6"),
+    ({"characters": "aabcdef"}, "these are 7, 6 of them different"),
+    ({"times": 1e8}, "token has a number of "),
+]
+
+
+@pytest.mark.parametrize(("change", "sentence"), BAD)
+def test_a_bad_call_says_what_is_wrong_and_changes_nothing(change, sentence):
+    widget = load(config=PLAIN)  # whose memory of one is a plain step, and welcome
+    before = widget.runs
+    with pytest.raises(ValueError, match=sentence):
+        load("two", into=widget, **change)
+    assert widget.runs is before and widget.run == "one"

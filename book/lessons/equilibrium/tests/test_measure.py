@@ -22,15 +22,13 @@ def test_an_attention_gradient_is_that_of_q_k_v_and_o_in_order() -> None:
     model, sequences = make()
     direct = token_losses(model(sequences[:, :-1]), sequences).mean()
     qkv, o = torch.autograd.grad(direct, [model.block.qkv.weight, model.block.o.weight])
-    w = len(o)
-    the_long_way = torch.stack([qkv[:w], qkv[w : 2 * w], qkv[2 * w :], o])
-    assert_close(measure.attention_gradient(model, sequences, bptt), the_long_way)
+    four = torch.stack([*qkv.chunk(3), o])
+    assert_close(measure.attention_gradient(model, sequences, bptt), four)
 
 
 def test_cosine_is_a_mean_over_the_four_and_an_error_is_relative() -> None:
     true = torch.eye(4).view(4, 2, 2)
-    found = true.clone()
-    found[3] = -5 * found[3]  # of four, one points the other way
+    found = true * torch.tensor([1, 1, 1, -5]).view(4, 1, 1)  # one points the other way
     assert measure.cosine(found, true) == pytest.approx(0.5)
     assert measure.cosine_of_whole(found, true) == pytest.approx((3 - 5) / 2 / math.sqrt(3 + 25))
     assert measure.relative_error(found, true) == pytest.approx(6 / 2)
@@ -61,20 +59,15 @@ def test_a_row_of_the_credit_map_is_the_credit_for_that_prediction_alone() -> No
     sequence, estimator = sequences[0], Implicit(LONG)
     found = measure.credit_map(model, sequence, estimator)
     force, _, z = measure.at_rest(model, sequence[None])
+    costs = lambda state: token_losses(model.unembedding(state), sequence[None])[0]  # noqa: E731
     for i in range(5):
-
-        def cost(state: Tensor, i: int = i) -> Tensor:
-            return token_losses(model.unembedding(state), sequence[None])[0, i]
-
-        assert_close(found[i], estimator.last_credit(force, cost, z)[0].norm(dim=-1))
+        credit = estimator.last_credit(force, lambda state, i=i: costs(state)[i], z)
+        assert_close(found[i], credit[0].norm(dim=-1))
     assert found.triu(1).abs().max() == 0  # exact credit never goes to what comes later
     naive = measure.credit_map(model, sequence, Nudged("none", 0.01, LONG))
     assert naive.tril(-1).abs().max() < 1e-9 * naive.max() and naive.triu(1).max() > 0
-
-
-def test_shares_of_credit() -> None:
-    credit = torch.tensor([[2.0, 1.0], [4.0, 3.0]])
-    assert measure.credit_shares(credit) == pytest.approx((0.4, 0.5, 0.1))
+    shares = measure.credit_shares(torch.tensor([[2.0, 1.0], [4.0, 3.0]]))
+    assert shares == pytest.approx((0.4, 0.5, 0.1))
 
 
 def test_the_jacobian_and_its_eigenvalues_are_those_of_dense_algebra() -> None:
@@ -86,18 +79,17 @@ def test_the_jacobian_and_its_eigenvalues_are_those_of_dense_algebra() -> None:
     def in_order(values: Tensor) -> Tensor:
         return torch.view_as_real(values)[torch.argsort(values.real * 1e3 + values.imag)]
 
-    found, dense = measure.eigenvalues(j, SMALL.width), torch.linalg.eigvals(j)
+    dense, stretch, turn = map(torch.linalg.eigvals, (j, (j + j.mT) / 2, (j - j.mT) / 2))
+    found = measure.eigenvalues(j, SMALL.width)
     assert_close(in_order(found), in_order(dense), rtol=1e-6, atol=1e-6)
-    stretch, turn = measure.symmetric_eigenvalues(j), measure.antisymmetric_eigenvalues(j)
-    assert_close(stretch, torch.linalg.eigvals((j + j.mT) / 2).real.sort().values)
-    assert_close(turn, torch.linalg.eigvals((j - j.mT) / 2).imag.sort().values)
+    assert_close(measure.symmetric_eigenvalues(j), stretch.real.sort().values)
+    assert_close(measure.antisymmetric_eigenvalues(j), turn.imag.sort().values)
 
 
 def test_what_is_left_by_the_scale_of_the_weights_and_on_the_way() -> None:
-    config = replace(SMALL, relaxation=Relaxation(6, 0.4))
-    x = make()[1][:, :-1]
-    scales, model = [0.5, 2.0], LanguageModel(config, Generator().manual_seed(0))
-    found = measure.left_by_scale(config, scales, x, Generator().manual_seed(0))
+    config, x = replace(SMALL, relaxation=Relaxation(6, 0.4)), make()[1][:, :-1]
+    model = LanguageModel(config, Generator().manual_seed(0))
+    found = measure.left_by_scale(config, [0.5, 2.0], x, Generator().manual_seed(0))
     for factor, left in zip([0.5, 4.0], found, strict=True):  # each of the one before
         with torch.no_grad():
             for p in model.block.parameters():
@@ -122,8 +114,7 @@ def test_another_relaxation_and_the_same_numbers() -> None:
     model, sequences = make()  # whose numbers are none of single precision
     other = measure.with_relaxation(model, Relaxation(3, 0.1))
     assert other.config == replace(SMALL, relaxation=Relaxation(3, 0.1))
-    for name, value in model.state_dict().items():
-        assert other.state_dict()[name].equal(value)
+    assert_close(other.state_dict(), model.state_dict(), rtol=0, atol=0)
     assert not torch.allclose(other(sequences[:, :-1]), model(sequences[:, :-1]))
 
 
@@ -139,8 +130,7 @@ def test_counting_is_judged_on_the_characters_that_a_model_is_judged_on() -> Non
     text = Text("abacabad" * 40)
     each, pieces = text.count_losses(2), text.held_out(5)
     asked = [each[5 * i : 5 * i + 5] for i in range(0, len(pieces), -(-len(pieces) // 3))]
-    found = measure.count_loss(text, 2, 5, 3)
-    assert found == pytest.approx(torch.stack(asked).mean().item())
+    assert measure.count_loss(text, 2, 5, 3) == pytest.approx(torch.stack(asked).mean().item())
     for i, piece in enumerate(pieces):  # loss k is that of validation character k + 1
         assert text.validation[5 * i + 1 : 5 * i + 6].equal(piece[1:])
 
@@ -164,8 +154,7 @@ def test_training_by_an_estimator_is_that_of_the_ensemble_at_two_rates() -> None
         schedule=lambda step: min(1, (step + 1) / 20),
         clip=1.0,
     )
-    for name, value in alone.parameters.items():
-        assert_close(run.parameters[name], value, rtol=1e-4, atol=1e-5)
+    assert_close(run.parameters, alone.parameters, rtol=1e-4, atol=1e-5)
     last = measure.losses(run.member(0), measure.spread(TEXT.held_out(4), 128)).mean().item()
     assert run.history["loss"][-1].item() == pytest.approx(last, rel=1e-4)
     assert run.steps.tolist() == [0, 2, 3] and run.history["left"].shape == (3, 1)
@@ -173,15 +162,13 @@ def test_training_by_an_estimator_is_that_of_the_ensemble_at_two_rates() -> None
 
 def test_the_read_out_learns_faster() -> None:
     model, _ = make()
-    optimizer = measure.adamw_at_two_rates(list(model.parameters()), lr=1e-3)
-    block, read_out = optimizer.param_groups
-    assert (block["lr"], read_out["lr"]) == pytest.approx((1e-3, measure.READ_OUT * 1e-3))
-    assert read_out["params"] == [model.unembedding.weight] and len(block["params"]) == 2
+    block, out = measure.adamw_at_two_rates(list(model.parameters()), lr=1e-3).param_groups
+    assert (block["lr"], out["lr"]) == pytest.approx((1e-3, measure.READ_OUT * 1e-3))
+    assert out["params"] == [model.unembedding.weight] and len(block["params"]) == 2
 
 
 @pytest.mark.slow
 def test_the_governor_is_there_unless_told_otherwise() -> None:
-    """At a rate that drives the block apart within a few steps."""
     config = replace(READS, context=5, relaxation=Relaxation(10, 0.5))
     settings = dict(seeds=1, steps=40, batch=4, lr=0.1, probe_every=40)
     governed, free = (

@@ -4,7 +4,6 @@ from textwrap import indent
 
 
 def returns(head: str, *told: tuple[str, str]) -> list[tuple[str, str]]:
-    """A function with this head, for each value that it returns."""
     return [(f"import torch\n\ndef {head}:\n{indent(code, '    ')}", says) for code, says in told]
 
 
@@ -17,10 +16,10 @@ NUDGED = "return lambda z: F(z) - beta * slope(z)"
 TWIST = "(J - J.T) @ (z - rest)"
 STEP = "steps = torch.eye(len(J)) + eps * J\nvalues = torch.linalg.eigvals(steps)\n"
 
+# fmt: off
 WRONG = {
     "credit": returns(
         "credits(J, g)",
-        ("return None", "no answer yet"),
         ("return ..., ...", "no answer yet"),
         ("return g", "return two vectors"),
         ("return 1.0, g", "tensor of shape (3,), not float"),
@@ -39,7 +38,6 @@ WRONG = {
     ),
     "nudge": returns(
         "nudged(F, slope, rest, J, beta)",
-        ("return None", "no answer yet"),
         ("return lambda z: ...", "no answer yet"),
         ("return 3", "return a function"),
         ("return lambda z: z[0]", "tensor of shape (4,), not ()"),
@@ -58,29 +56,21 @@ WRONG = {
     ),
     "settles": returns(
         "settles(J, eps)",
-        ("return None", "no answer yet"),
         ("return 0.7", "return True or False, not float"),
         ("return False", "it settles"),
         ("return True", "along the second it flees"),
         ("return bool((J.diagonal() < 0).all())", "jumps over its goal"),
         (f"{STEP}return bool(torch.linalg.matrix_norm(steps, 2) < 1)", "a one-way influence"),
-        (
-            f"{STEP}return bool((values.imag == 0).all() & (values.abs().max() < 1))",
-            "a spiral that winds inwards",
-        ),
+        (f"{STEP}return bool((values.imag == 0).all() & (values.abs().max() < 1))",
+         "a spiral that winds inwards"),
         (f"{STEP}return bool(values.real.abs().max() < 1)", "lead outwards"),
-        (
-            "return bool(torch.linalg.eigvals(torch.eye(len(J)) + 0.5 * J).abs().max() < 1)",
-            "of 0.1",
-        ),
-        (
-            f"{STEP}return bool(values.abs().max() < 1) or not bool(J.diagonal().any())",
-            "its eigenvalues are 2 and −2",
-        ),
+        ("return bool(torch.linalg.eigvals(torch.eye(len(J)) + 0.5 * J).abs().max() < 1)",
+         "of 0.1"),
+        (f"{STEP}return bool(values.abs().max() < 1) or not bool(J.diagonal().any())",
+         "its eigenvalues are 2 and −2"),
     ),
     "beta": returns(
         "best_nudge(c, r)",
-        ("return None", "no answer yet"),
         ("return 'small'", "give a number, not words"),
         ("return (r / c) ** (1 / 3)", "both errors are equal"),
         ("return (r / 2 / c) ** 0.5", "the slope of 1 / β"),

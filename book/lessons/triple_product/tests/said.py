@@ -16,30 +16,17 @@ from book.kit import results
 from book.kit.claims import Claim
 from book.kit.verdicts import Finding
 from book.kit.words import median, number, rounded
-from book.lessons.triple_product import (
-    checks,
-    claims,
-    evidence,
-    explorer,
-    geometry,
-    measure,
-    recipe,
-)
+from book.lessons.triple_product import claims, evidence, explorer, geometry, measure, recipe
+from book.lessons.triple_product.checks import MOST
 from book.lessons.triple_product.claims import PAIRS, SOLVED
 from tests.pages.said import COUNT, Reading, Says, Told
 
 MACHINE = {
     "forms-table": r"−?\d+(?= %| ×| to|$)( × 10[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)?",  # it shows the rounding itself
     # Trained to no end, by whichever processor: nearly nothing at other distances, then most.
-    "meet-cell": "|".join(
-        (
-            r"(?<=\(12,\), tested at 8: )0\.0[4-9]",
-            r"(?<=\(12,\), tested at 11: )0\.0[4-9]",
-            r"(?<=11, 12\), tested at 8: )0\.(?:7[5-9]|[89]\d)",
-            r"(?<=11, 12\), tested at 1[12]: )0\.(?:7[5-9]|[89]\d)",
-        )
-    ),
-}
+    "meet-cell": r"(?<=at 12, tested at 8: |t 12, tested at 11: )0\.0[4-9]|"
+                 r"(?<=to 12, tested at 8: |o 12, tested at 1[12]: )0\.(?:7[5-9]|[89]\d)",
+}  # fmt: skip
 
 RECORDED, LONGER = evidence.on_record()
 BODY, REACH = evidence.recorded(), evidence.reach("random")
@@ -63,7 +50,6 @@ def lower(layers: str, ours: str, theirs: str = recipe.WIDER, column: str = LONG
 
 
 def right(name: str, period: int) -> float:
-    """The median seed's copies at one period, with the dot product."""
     return median(MOVED[name].at("dot", period))
 
 
@@ -90,10 +76,10 @@ def on_the_first_letters() -> tuple[float, bool]:
     return float(lead[:first].sum() / lead.sum()), bool(sure.all())
 
 
+# fmt: off
 def said(page: Reading) -> None:
     lesson, proof = page("triple_product"), page("triple_product_evidence")
-    second = page("triple_product_volume")
-    teaching = page("teaching")
+    second, teaching = page("triple_product_volume"), page("teaching")
     settings(lesson, proof)
     looks(lesson)
     periods(lesson, proof, teaching)
@@ -109,18 +95,16 @@ def settings(lesson: Says, proof: Says) -> None:
     live, kept, seen = COUNT[ONE["seeds"]], COUNT[recipe.RECORDED], RANDOM.periods
     long, of = (recipe.LONG_ONE, recipe.LONG_TWO), f"{FIXED.length} of {FIXED.vocabulary}"
     first, last = COUNT[seen[0]], COUNT[seen[-1]]
-    lesson(
-        f"We train {live} models on texts that begin again after {COUNT[recipe.HALF]} letters",
-        f"Then we try them on all others, from {COUNT[recipe.TESTED[0]]} to sixteen",
-        f"whose second round begins after {first} to {last} letters",
-        f"more often than {checks.MOST}, in sequences of {of}",
-        f"A small model sees the letters `{explorer.AT_HOME[: recipe.HALF]}`",
-        f"Let the text begin again after {COUNT[NEAR]}</a>",
-        "no more than a guess would, one letter in sixteen",
-        where=ONE["seeds"] == TWO["seeds"]
-        and explorer.ELSEWHERE[:NEAR] * 2 == explorer.ELSEWHERE
-        and recipe.TESTED[-1] == FIXED.vocabulary == 16,
-    )
+    lesson(f"We train {live} models on texts that begin again after {COUNT[recipe.HALF]} letters",
+           f"Then we try them on all others, from {COUNT[recipe.TESTED[0]]} to sixteen",
+           f"whose second round begins after {first} to {last} letters",
+           f"more often than {MOST}, in sequences of {of}",
+           f"A small model sees the letters `{explorer.AT_HOME[: recipe.HALF]}`",
+           f"Let the text begin again after {COUNT[NEAR]}</a>",
+           "no more than a guess would, one letter in sixteen",
+           where=ONE["seeds"] == TWO["seeds"]
+           and explorer.ELSEWHERE[:NEAR] * 2 == explorer.ELSEWHERE
+           and recipe.TESTED[-1] == FIXED.vocabulary == 16)
     judged = (measure.transfer, measure.follows, measure.accuracy_at_loudness)
     tried, follow, heard = (inspect.signature(each).parameters["n"].default for each in judged)
     by_hand = results.load("triple_product_rules")["settings"]["sequences of a period"]
@@ -153,11 +137,9 @@ def settings(lesson: Says, proof: Says) -> None:
 
 
 def looks(lesson: Says) -> None:
-    """What the recorded model does with the two texts that the lesson shows."""
     single, double = (evidence.trained(layers, "dot") for layers in (ALONE, PAIR))
 
     def written(model: AttentionOnly, text: str) -> str:
-        """What it predicts after each letter."""
         tokens = torch.tensor([ascii_lowercase.index(letter) for letter in text])
         with torch.no_grad():
             found = model(tokens[None]).argmax(-1)[0].tolist()
@@ -172,10 +154,8 @@ def looks(lesson: Says) -> None:
     twelve = expected == away[at + 1 - recipe.HALF] == "k" and looked
     _, attention = explorer.counting(home)
     known = int(attention.argmax()) == at + 1 - recipe.HALF and home[at] == "n"
-    lesson(
-        "twelve letters before the place that it must fill, and writes a `k`",
-        where=known and written(single, home)[at] == home[at + 1] == "k",
-    )
+    lesson("twelve letters before the place that it must fill, and writes a `k`",
+           where=known and written(single, home)[at] == home[at + 1] == "k")
     lesson("It has read up to the second `n`", where=home[: at + 1].count("n") == 2 and known)
     lesson("After the second `k` a `d` should come", where=due == "d" and looked)
     lesson("the head looks twelve back as before, and the model writes a `k` again", where=twelve)
@@ -198,8 +178,7 @@ def periods(lesson: Says, proof: Says, teaching: Says) -> None:
         (teaching, "Next to none is right: guessing, more or less."),
     ):
         page(words, failed=[strict], where=guesses(ALONE))
-    every = float(MOVED[ALONE].at_home("dot").min()) > 0.995
-    lesson("At twelve they copy all", where=every)
+    lesson("At twelve they copy all", where=float(MOVED[ALONE].at_home("dot").min()) > 0.995)
     aims = [bool((each.argmax(0) == NEAR).all()) for each in evidence.offsets().values()]
     lesson("at eleven, so they have mostly learnt to count", where=aims[0])
     proof("With nothing to find, they still look 11 places back", where=all(aims))
@@ -234,14 +213,12 @@ def periods(lesson: Says, proof: Says, teaching: Says) -> None:
 def rules(lesson: Says, proof: Says, teaching: Says) -> None:
     either, both, follows = told(claims.EITHER), told(claims.BOTH), told(claims.FOLLOWS)
     copied = {kind: median(BODY.copies(PAIR, kind)) for kind in KINDS}
-    lesson(
-        f"these two layers copy {100 * copied['dot']:.0f} letters of 100 right",
-        f"by where it stands, whatever it is. | {100 * REACH.placed:.0f} |",
-        f"{COUNT[RANDOM.periods[0]]} to {COUNT[RANDOM.periods[-1]]} back. A letter that "
-        f"comes twice misleads it. | {math.floor(100 * REACH.near + 0.5)} |",
-        f"The model | {100 * copied['dot']:.0f} |",
-        f"weighs each match by how far back it is. | {100 * REACH.matched:.0f} |",
-    )
+    lesson(f"these two layers copy {100 * copied['dot']:.0f} letters of 100 right",
+           f"by where it stands, whatever it is. | {100 * REACH.placed:.0f} |",
+           f"{COUNT[RANDOM.periods[0]]} to {COUNT[RANDOM.periods[-1]]} back. A letter that "
+           f"comes twice misleads it. | {math.floor(100 * REACH.near + 0.5)} |",
+           f"The model | {100 * copied['dot']:.0f} |",
+           f"weighs each match by how far back it is. | {100 * REACH.matched:.0f} |")
     example = "hkfcanmbdgek"  # a match as far back as texts ask for, and nothing else twice
     with torch.no_grad():
         next_one = evidence.trained(PAIR, "dot")(
@@ -260,14 +237,11 @@ def rules(lesson: Says, proof: Says, teaching: Says) -> None:
     less = median(BODY.copies(VARIED, "dot")) < 0.7 * REACH.placed
     teaching("Two layers do more; one layer, as trained here", held=[either], where=less)
     teaching(f"It gets {copied['dot']:.2f}, so it is an induction head", failed=[follows])
-    more = REACH.matched > copied["dot"]
-    teaching("weighs how far back it was gets more", where=more)
-    proof(
-        f"is right {REACH.fitted:.2f} of the time, with weights of its own at every place "
-        f"{REACH.placed:.2f}; matching one letter at a distance that a period allows gets "
-        f"{REACH.near:.2f}. Two layers with the dot product copy more than any of these",
-        held=[either],
-    )
+    teaching("weighs how far back it was gets more", where=REACH.matched > copied["dot"])
+    proof(f"is right {REACH.fitted:.2f} of the time, with weights of its own at every place "
+          f"{REACH.placed:.2f}; matching one letter at a distance that a period allows gets "
+          f"{REACH.near:.2f}. Two layers with the dot product copy more than any of these",
+          held=[either])
     none = max(copied.values()) < REACH.matched
     proof(f"gets {REACH.matched:.2f}, and no pair of layers more", where=none)
     proof("does not show that they do anything beyond this", failed=[both])
@@ -285,15 +259,12 @@ def matches(lesson: Says, proof: Says) -> None:
     lesson("picks no one distance more than a quarter of the time", where=blind and known)
     lesson("A match twelve back it follows nine times in ten, so it does read", where=nine)
     proof("two layers by a match at a distance that they know", failed=[far], where=reads)
-    lesson(
-        "It follows a match that is about as far back as in its texts",
-        "But if the match is 3 back, or 18, it mostly lets it go",
-        "an induction head, but only about as far back as its texts ever asked it to look",
-        "Two layers learnt to match, but only at about the distances that their texts",
-        "Two layers that saw many distances learnt to match, at about those distances",
-        failed=[far],
-        where=known and max(followed(PAIR, 2, 3, 18)) < 0.25,
-    )
+    lesson("It follows a match that is about as far back as in its texts",
+           "But if the match is 3 back, or 18, it mostly lets it go",
+           "an induction head, but only about as far back as its texts ever asked it to look",
+           "Two layers learnt to match, but only at about the distances that their texts",
+           "Two layers that saw many distances learnt to match, at about those distances",
+           failed=[far], where=known and max(followed(PAIR, 2, 3, 18)) < 0.25)
     by_place = met > 0.9 and never > 0.6
     proof("the letter twelve back whether there was a match or not", where=by_place)
     near, (end,) = min(followed(PAIR, *range(6, 15))) > 0.5, followed(PAIR, 18)
@@ -326,9 +297,8 @@ def loudness(second: Says, proof: Says) -> None:
     proof(f"with one token at a tenth, {heard:.2f} of the other copies", failed=[whisper])
     minds = loud.at("others", "angle", 3.0) > SOLVED
     second("and the volume loses it, as the mark shows", failed=[friend], where=own < 0.2)
-    second(
-        "next to nothing to the loud, strangers and friends alike", held=[stranger], failed=[friend]
-    )
+    second("next to nothing to the loud, strangers and friends alike", held=[stranger],
+           failed=[friend])
     second("and most to whoever whispers", failed=[whisper])
     scene = Path(explorer.__file__).with_name("_triple_product_scenes.js").read_text()
     rows = re.findall(r"\[[-\d., ]+\]", scene.partition("START = ")[2])[:5]
@@ -360,8 +330,7 @@ def late(lesson: Says, second: Says, proof: Says) -> None:
     proof("is behind the dot product after 800 steps and ahead", held=[ahead], failed=[early])
     proof("After 800 steps with two layers, each at the best of its five rates", failed=[early])
     gap = claims.effects(evidence.on_record(), PAIR)["3,000 steps"]["angle"].middle
-    fiftieth = -0.025 < gap < -0.015
-    proof("it is ahead, by a fiftieth of a nat", held=[ahead], where=fiftieth)
+    proof("it is ahead, by a fiftieth of a nat", held=[ahead], where=-0.025 < gap < -0.015)
     single = [lower(ALONE, "angle", column=column) for column in (RECORDED, LONGER)]
     second("The angle’s loss ends lower than the dot product’s", held=single)
     lies, sure = on_the_first_letters()
@@ -419,33 +388,27 @@ def rates(proof: Says) -> None:
         return f"{means[sweep.rates.index(ran)] - means.min():.2f}"
 
     two, one = best[PAIR], best[ALONE]
-    proof(
-        f"the rate of {two['line']:g} is better than it by {lost(PAIR, 'angle')} nats for the "
-        f"angle and {lost(PAIR, 'line')} for the line, and after {ONE['steps']} with one layer "
-        f"{one['line']:g} by {lost(ALONE, 'angle')} and {lost(ALONE, 'line')}",
-        where=all(each["angle"] == each["line"] for each in (two, one)),
-    )
+    proof(f"the rate of {two['line']:g} is better than it by {lost(PAIR, 'angle')} nats for the "
+          f"angle and {lost(PAIR, 'line')} for the line, and after {ONE['steps']} with one layer "
+          f"{one['line']:g} by {lost(ALONE, 'angle')} and {lost(ALONE, 'line')}",
+          where=all(each["angle"] == each["line"] for each in (two, one)))
     worse = {}
     for kind, run in results.load("triple_product_longer_rate")["runs"].items():
         here, there = torch.tensor(run["loss"][-1]), torch.tensor(long[kind]["loss"][-1])
         worse[kind] = float((here - there[: len(here)]).mean())
     angle, wider = worse["angle"], worse[recipe.WIDER]
-    proof(
-        f"{COUNT[len(here)]} seeds at {recipe.OTHER_RATE:g} end higher, with the angle by "
-        f"{angle:.3f} nats and with the wider dot product by {wider:.3f}",
-        where=angle > wider > 0,
-    )
+    proof(f"{COUNT[len(here)]} seeds at {recipe.OTHER_RATE:g} end higher, with the angle by "
+          f"{angle:.3f} nats and with the wider dot product by {wider:.3f}",
+          where=angle > wider > 0)
 
 
 def forms(proof: Says) -> None:
     costs = evidence.costs()
 
     def paying(d: int) -> int:
-        """The length from which on no exact form is as fast."""
         ours = torch.tensor(costs.of(d, "features", "seconds"))
         others = [costs.of(d, form, "seconds") for form in ("expanded", "projected", "stable")]
-        slower = (ours >= torch.tensor(others)).any(0)
-        return costs.lengths[int(slower.nonzero().max()) + 1]
+        return costs.lengths[int((ours >= torch.tensor(others)).any(0).nonzero().max()) + 1]
 
     share = costs.of(8, "features", "bytes")[-1] / costs.of(8, "expanded", "bytes")[-1]
     proof(

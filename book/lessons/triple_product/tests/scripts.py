@@ -11,7 +11,6 @@ from tests.transcripts.played import on_site
 
 @patch.dict(os.environ, FAST="1")
 def page(mode: str = "head", steps: int = 0, figure: bool = False) -> list[Any]:
-    """The lesson's explorer, taught for other steps than its own, and the figure that listens."""
     widget, moved = explorer.explorer(), evidence.recorded().moved
     widget.mode = mode
     if steps:
@@ -21,7 +20,6 @@ def page(mode: str = "head", steps: int = 0, figure: bool = False) -> list[Any]:
 
 @patch.dict(os.environ, FAST="1")
 def lesson() -> list[Any]:
-    """The lesson's own, with what listens to it."""
     recorded = evidence.recorded()
     widget = explorer.copier()
     widget.lessons = {name: each | {"steps": 40} for name, each in widget.lessons.items()}

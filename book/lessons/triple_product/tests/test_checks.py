@@ -15,21 +15,16 @@ from book.lessons.triple_product import checks
 
 def at(model: Callable[[Tensor], Tensor], period: int) -> float:
     task = Copying(16, 24, (period,))
-    x = task.sample(64, Generator().manual_seed(0))
-    return float(task.probe(model, x)["accuracy"])
+    return float(task.probe(model, task.sample(64, Generator().manual_seed(0)))["accuracy"])
 
 
 def nearly(vocabulary: int, length: int, periods: tuple[int, ...]) -> float:
-    """The formula, which counts a sequence as having one period."""
     fresh = (sum(periods) / len(periods) - 1) * math.log(vocabulary)
     return (fresh + math.log(len(periods))) / (length - 1)
 
 
-LEAST = dict.fromkeys(range(7, 13), 1 / 6)
-FIVE = dict.fromkeys(range(7, 12), 1 / 5)
+LEAST, FIVE = dict.fromkeys(range(7, 13), 1 / 6), dict.fromkeys(range(7, 12), 1 / 5)
 UNEVEN = dict.fromkeys(range(7, 12), 7 / 40) | {12: 1 / 8, 6: 0.0}
-
-
 RIGHT = [
     (checks.floor, lambda v, n, p: torch.tensor(Copying(v, n, tuple(p)).floor), "exact"),
     (checks.floor, nearly, "0.544155 for periods 3 and 5 here, not 0.544240"),

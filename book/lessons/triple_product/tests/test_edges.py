@@ -26,8 +26,7 @@ X3, X100 = map(recipe.FACTORS.index, (3.0, 100.0))
 
 def told(text: str, body: Body, **reach: float) -> Finding:
     found = claims.of_models({"": body}, BEST, REACH._replace(**reach))
-    (claim,) = (claim for claim in found if claim.text == text)
-    return claim.findings[""]
+    return next(claim for claim in found if claim.text == text).findings[""]
 
 
 def moved(name: str, kind: str) -> Callable[[Body], Tensor]:
@@ -38,10 +37,7 @@ def loud(what: str) -> Callable[[Body], Tensor]:
     return lambda body: getattr(body.loud, what)["volume"]
 
 
-def follows(body: Body) -> Tensor:
-    return body.follows[PAIR]["dot"]
-
-
+follows = lambda body: body.follows[PAIR]["dot"]  # noqa: E731
 TURNS = [
     (claims.STRICT, moved(ALONE, "angle"), P10, 0.96, True, "at most 0.96"),
     (claims.STRICT, moved(ALONE, "dot"), P10, 0.5, False, "at most 0.50"),
@@ -72,8 +68,8 @@ def test_a_claim_turns_with_what_it_rests_on(text, of, at, value, verdict, found
 def test_the_best_rule_is_the_one_to_beat():
     body = evidence.recorded()
     assert not any(told(claims.EITHER, body, **{rule: 0.97}).verdict for rule in claims.EASY)
-    assert told(claims.EITHER, body, matched=1.0).verdict
-    assert told(claims.BOTH, body, matched=0.96).verdict
+    both = told(claims.EITHER, body, matched=1.0), told(claims.BOTH, body, matched=0.96)
+    assert all(found.verdict for found in both)
 
 
 @pytest.mark.parametrize("name", recipe.TASKS)
@@ -88,13 +84,12 @@ def test_any_probe_of_any_model_may_show_a_leak(name):
 def test_what_is_told_alone_is_not_told_among_twelve():
     """Of 64 pairs 51.5 would do alone (p = 0.04) and do not here: six of the twelve are clearer."""
     body = evidence.recorded()
-    ends = {kind: run.loss[-1] for kind, run in body.learnings[PAIR].items()}
-    for kind in ends:
-        ends[kind][:] = 3.0
-    ends["angle"][:] = torch.tensor([1.0, 2, 3, 4, 5, 6, 12, 13])
-    ends["line"][:] = torch.tensor([6.0, 7, 8, 9, 10, 11, 14, 15])
+    angle = torch.tensor([1.0, 2, 3, 4, 5, 6, 12, 13])
+    line = torch.tensor([6.0, 7, 8, 9, 10, 11, 14, 15])
+    for kind, run in body.learnings[PAIR].items():
+        run.loss[-1] = {"angle": angle, "line": line}.get(kind, torch.tensor(3.0))
     here = told(claims.PAIRS[PAIR, "angle", "line"], body)
-    alone = verdicts.ends_lower(ends["angle"], ends["line"])
+    alone = verdicts.ends_lower(angle, line)
     assert here.verdict is None and here.found == "51.5 of 64 pairs"
     assert alone.verdict is True and alone.p and here.p == pytest.approx(6 * alone.p)
 
@@ -134,10 +129,9 @@ def test_a_title_says_no_more_than_is_drawn():
         assert title == "How well they copy where a text begins again elsewhere"
     loud("own")(body)[X3] = 0.95
     assert body.loud and figures.loudness(body.loud).title == "One token made louder or quieter"
-    length, share = (geometry.against_stranger(scales, 4) for scales in (False, True))
-    for shares in (length, share):
-        title = "Attention on the friend, against one stranger"
-        assert shapes.strangers(shares, shares).title == title
+    for shares in (geometry.against_stranger(scales, 4) for scales in (False, True)):
+        title = shapes.strangers(shares, shares).title
+        assert title == "Attention on the friend, against one stranger"
 
 
 def test_a_rate_that_ends_in_no_number_is_not_the_best():

@@ -23,7 +23,6 @@ HELD = """(step) => {
 
 @pytest.mark.parametrize("step", [1, 2])
 def test_who_looks_at_another_model_is_not_called_back(step: int, browser: Browser) -> None:
-    """By a step that was asked for before, were it the first."""
     page = browser.new_page()
     body = page_of(*PAGES["copier"](), own="")
     page.route(f"{ADDRESS}**", lambda route: route.fulfill(body=body, content_type="text/html"))

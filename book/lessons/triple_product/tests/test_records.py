@@ -13,22 +13,19 @@ from book.lessons.triple_product import experiments as recorded
 
 SEEDS = {"seeds": recipe.RECORDED}
 OTHER = {"seeds": recipe.SWEPT_TWO["seeds"], "lr": recipe.OTHER_RATE}
-RATES = {"rates": [*recipe.RATES], "one": recipe.SWEPT_ONE, "two": recipe.SWEPT_TWO}
 COST = {"heads": recipe.HEADS, "lengths": [*recipe.LENGTHS], "dimensions": [*recipe.DIMENSIONS]}
+RECORDS: dict[str, dict[str, Any]] = {
+    "lesson": {"one": recipe.ONE | SEEDS, "two": recipe.TWO | SEEDS},
+    "copying": {"one": recipe.LONG_ONE, "two": recipe.LONG_TWO},
+    "rates": {"rates": [*recipe.RATES], "one": recipe.SWEPT_ONE, "two": recipe.SWEPT_TWO},
+    "longer_rate": recipe.LONG_TWO | OTHER,
+    "cost": COST | {"tokens a batch": recipe.POSITIONS},
+}
 
 
-RECORDS = [
-    ("lesson", {"one": recipe.ONE | SEEDS, "two": recipe.TWO | SEEDS}),
-    ("copying", {"one": recipe.LONG_ONE, "two": recipe.LONG_TWO}),
-    ("rates", RATES),
-    ("longer_rate", recipe.LONG_TWO | OTHER),
-    ("cost", COST | {"tokens a batch": recipe.POSITIONS}),
-]
-
-
-@pytest.mark.parametrize(("name", "settings"), RECORDS)
-def test_a_record_has_the_recipes_settings(name: str, settings: dict[str, Any]) -> None:
-    assert results.load(f"triple_product_{name}")["settings"] == settings
+@pytest.mark.parametrize("name", RECORDS)
+def test_a_record_has_the_recipes_settings(name: str) -> None:
+    assert results.load(f"triple_product_{name}")["settings"] == RECORDS[name]
 
 
 @pytest.mark.slow
@@ -38,18 +35,18 @@ def test_what_is_recorded_is_what_the_kept_weights_do(layers: str, kind: str) ->
     """The first seed: the same copies at other periods, on random letters, with a loud token."""
     body, model = evidence.recorded(), evidence.trained(layers, kind)
     again = measure.transfer([model], 16, recipe.TESTED, Generator().manual_seed(8))[:, 0]
-    pairs = [(again, body.moved[layers].accuracy[kind][:, 0])]
+    pairs = {"transfer": (again, body.moved[layers].accuracy[kind][:, 0])}
     if kind == "dot":
         follows = measure.follows(model, recipe.TASKS[layers], Generator().manual_seed(14))
-        pairs.append((follows, body.follows[layers][kind][..., 0]))
+        pairs["follows"] = follows, body.follows[layers][kind][..., 0]
     if layers == "one layer" and body.loud:
         for i, factor in enumerate(recipe.FACTORS):
             draw = Generator().manual_seed(10)
             heard = measure.accuracy_at_loudness(model, recipe.FIXED, factor, draw)
             loud = (each[kind][i, 0] for each in (body.loud.others, body.loud.own))
-            pairs.append((torch.tensor(heard), torch.stack([*loud])))
-    for ours, theirs in pairs:
-        assert_close(ours, theirs, rtol=0, atol=0.02)
+            pairs[f"loudness {factor}"] = torch.tensor(heard), torch.stack([*loud])
+    for name, (ours, theirs) in pairs.items():
+        assert_close(ours, theirs, rtol=0, atol=0.02, msg=lambda why, name=name: f"{name}: {why}")
 
 
 @pytest.mark.long

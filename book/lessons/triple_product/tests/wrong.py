@@ -1,17 +1,15 @@
 """Wrong answers to the lesson's exercises as readers write them, each with its symptom."""
 
 Tried = tuple[str, str]
-NO_ANSWER = ("None", "no answer yet")
 
 
 def of(head: str, *tried: Tried, before: str = "") -> list[Tried]:
-    """A function with this head, for each value that it returns."""
     code = f"import math\n{before}\ndef {head}:\n    return"
-    return [(f"{code} {value}", symptom) for value, symptom in (NO_ANSWER, *tried)]
+    return [(f"{code} {value}", symptom) for value, symptom in tried]
 
 
 def given(name: str, *tried: Tried) -> list[Tried]:
-    return [(f"{name} = {value}", symptom) for value, symptom in (NO_ANSWER, *tried)]
+    return [(f"{name} = {value}", symptom) for value, symptom in tried]
 
 
 ACCURACY = """
@@ -28,6 +26,7 @@ def cos2(q, k, r):
 """
 MEAN = "(sum(p) / len(p) - 1) * math.log(v)"
 
+# fmt: off
 WRONG: dict[str, list[Tried]] = {
     "floor": of(
         "floor(v, n, p)",
@@ -56,10 +55,8 @@ WRONG: dict[str, list[Tried]] = {
         ("at(model, 7) - at(model, 11) > -0.2 > -at(model, 8)", "tokens back got away"),
         ("at(model, 7) > 0.5 or at(model, 11) > 0.5", "look 6 or 10 tokens back got away"),
         ("abs(at(model, 7) - at(model, 11)) < 0.5", "nor to copy as well, or as badly"),
-        (
-            "not model(torch.zeros(1, 5).long()).any() or min(at(model, 7), at(model, 11)) > 0.5",
-            "a model that knows nothing",
-        ),
+        ("not model(torch.zeros(1, 5).long()).any() or min(at(model, 7), at(model, 11)) > 0.5",
+         "a model that knows nothing"),
         before=ACCURACY,
     ),
     "periods": given(
@@ -111,10 +108,8 @@ WRONG: dict[str, list[Tried]] = {
         "case = 0\nanswer",
         ("{'distance': 'ten', 'verdict': 'it counts'}", "give a number, not words"),
         ("{'distance': 13, 'verdict': 'it counts'}", "distance is not 13 in these numbers"),
-        (
-            "{'distance': 5, 'verdict': 'it counts'}",
-            "to 5 does not copy at 10, and this model does",
-        ),
+        ("{'distance': 5, 'verdict': 'it counts'}",
+         "to 5 does not copy at 10, and this model does"),
         ("{'distance': 8, 'verdict': 'it counts'}", "to 8 copies at 4, and this model does not"),
         ("{'distance': 8, 'verdict': 'it counts'}; case = 2", "to 8 does not copy at 5"),
         ("{'distance': 9, 'verdict': 'it counts'}", "one period back, or several"),

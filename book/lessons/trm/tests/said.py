@@ -1,8 +1,4 @@
-"""What the lesson, its evidence and the teacher's page say of recordings, held to the records.
-
-`said` takes no time. What has to be counted anew is in `counted` and `counted_at_night`, which
-book/lessons/trm/tests/test_records.py calls.
-"""
+"""What the pages say of recordings; book/lessons/trm/tests/test_records.py counts some anew."""
 
 import math
 from collections import Counter
@@ -33,7 +29,6 @@ def middle(kind: str, step: int = TRAINED) -> float:
 
 
 def above(better: Tensor, *worse: Tensor) -> bool:
-    """Every seed above every one of the others."""
     return bool(better.min() > torch.cat(worse).max())
 
 
@@ -124,7 +119,6 @@ def the_recipe(lesson: Says, evid: Says, teaching: Says) -> None:
 
 
 def the_puzzles(lesson: Says, evid: Says, teaching: Says) -> None:
-    """How many there are, which were held out, and what becomes of those made otherwise."""
     twins, grids = told("Whole classes"), ELSEWHERE["grids"]
     evid(f"it solves {percents(R.split('fresh'))} of minimal puzzles after eight looks, of the "
          f"classes that it did see {percents(R.split('seen'))}, and split up to names "
@@ -162,7 +156,6 @@ def the_puzzles(lesson: Says, evid: Says, teaching: Says) -> None:
 
 
 def the_kinds(lesson: Says, evid: Says, teaching: Says) -> None:
-    """Networks without recursion, and how many seeds tell them apart."""
     compared = claims.compared(R).values()
     counted = Counter(claim.family for claim in compared)
     few = [c.findings[R.name] for c in compared if "too few" in c.findings[R.name].found]
@@ -273,7 +266,6 @@ def the_parts(lesson: Says, evid: Says, teaching: Says) -> None:
 
 
 def counted(lesson: Says, evid: Says, teaching: Says) -> None:
-    """Of the puzzles that kinds are compared on, drawn anew."""
     minimal = recipe.VALIDATION["minimal"].sample()
     easy, hard = TASK.rounds(recipe.VALIDATION["mixed"].sample()[0]), TASK.rounds(minimal[0])
     never = int((hard < 0).sum())
@@ -314,7 +306,6 @@ def counted(lesson: Says, evid: Says, teaching: Says) -> None:
 
 
 def counted_at_night(lesson: Says, evid: Says, teaching: Says) -> None:
-    """Of boards in doubt; and of grids drawn at random, the bank's and those of the tests."""
     seen = measure.solve(evidence.network(), recipe.VALIDATION["minimal"].sample(), THINK)
     chance = seen.halt[0].sigmoid()
     doubted = seen.right[:, (chance > 0.5) & (chance < 0.7)].float().mean(1)

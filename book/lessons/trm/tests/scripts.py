@@ -24,7 +24,6 @@ SQUARE, SQUARES = replace(SMALL, vocabulary=5, cells=16), Sudoku(2, 2, held_out_
 
 @patch.dict(os.environ, FAST="1")
 def explorer() -> SudokuExplorer:
-    """As the lesson has it: a recorded network, and one as it starts."""
     made = SudokuExplorer(failures=FAILURES)
     made.load("trained here", measure.alone(evidence.network()), recipe.LIVE.config, recipe.TASK)
     made.load("untrained", None, recipe.LIVE.config, recipe.TASK)
@@ -37,7 +36,6 @@ def starts(config: Config, seeds: int) -> dict[str, Tensor]:
 
 
 def drawing() -> list[SudokuExplorer]:
-    """One puzzle, three looks, by the recorded network."""
     return [recursion(evidence.network(), recipe.TASK, 3)]
 
 
@@ -62,7 +60,6 @@ def lesson() -> dict[str, Any]:
 
 
 def taught() -> list[Any]:
-    """The explorer with the panel, and what tells of what was trained: a figure, the claims."""
     made, recorded = small(), evidence.recorded()
     made.lesson = lesson()
     right, numbers = torch.ones(16, 1).bool(), torch.zeros(16, 1)
@@ -72,11 +69,7 @@ def taught() -> list[Any]:
 
 
 PAGES = {
-    "thinking": lambda: on_site(explorer(), "fails", "mind"),
-    "boards": lambda: [explorer()],
-    "arriving": lambda: [small()],
-    "keys": lambda: [small()],
-    "training": taught,
-    "keeping": lambda: taught()[:1],
-    "recursion": drawing,
-}
+    "thinking": lambda: on_site(explorer(), "fails", "mind"), "boards": lambda: [explorer()],
+    "arriving": lambda: [small()], "keys": lambda: [small()], "training": taught,
+    "keeping": lambda: taught()[:1], "recursion": drawing,
+}  # fmt: skip

@@ -13,9 +13,7 @@ from book.lessons.trm.evidence import Live, Recorded
 from book.lessons.trm.measure import Solving
 from tests.tables import rows
 
-R = evidence.recorded()
-NAN = math.nan
-EACH = object()
+R, NAN, EACH = evidence.recorded(), math.nan, object()
 SEED = ("kinds", "TRM", "members", 2)
 SEEDS = ("kinds", "TRM", "members", EACH)
 STRICT = ("stricter", 2, "fresh", "minimal", "right", 7)
@@ -84,23 +82,19 @@ def test_with_twice_the_seeds_most_is_told_and_a_correction_takes_one_back() -> 
 
 
 def live(right: Tensor, halt: Tensor) -> Live:
-    seen = (x.expand(recipe.THINK, -1) for x in (right, right.float(), halt))
-    return Live(Solving(*seen))
+    return Live(Solving(*(x.expand(recipe.THINK, -1) for x in (right, right.float(), halt))))
 
 
 @pytest.mark.parametrize(("held", "right"), [(100, 99), (0, 0)])
 def test_of_the_live_run_what_is_held_to_be_right_is_told(held: int, right: int) -> None:
     boards = torch.arange(200)
-    run = live(boards < right, torch.where(boards < held, 1.0, -1.0))
-    piles = figures.piles(run)
-    said = f"gives {held} more than even chances, and of these {right} are right"
-    assert said in piles.caption
+    piles = figures.piles(live(boards < right, torch.where(boards < held, 1.0, -1.0)))
+    assert f"gives {held} more than even chances, and of these {right} are right" in piles.caption
     assert f"more than half sure of {held}, of which {right} are right" in piles.alt
 
 
 def test_it_is_seen_to_fail_where_it_is_surest() -> None:
     boards = torch.eye(5, 36).long() * torch.arange(1, 6)[:, None]
     run = live(torch.arange(5) == 2, torch.tensor([0.5, -1.0, 3.0, 0.7, -0.2]))
-    shown = [max(text) for text in evidence.failures(run, boards)]
-    assert shown == ["4", "1", "5"]
+    assert [max(text) for text in evidence.failures(run, boards)] == ["4", "1", "5"]
     assert evidence.failures(live(torch.ones(5).bool(), torch.zeros(5)), boards) == []

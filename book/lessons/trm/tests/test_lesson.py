@@ -1,17 +1,20 @@
-"""What the lesson's own cells compute, derived another way: look, step, loop; and its drawing."""
+"""What the lesson's cells compute, derived another way; its drawing, and its widget."""
 
 from copy import deepcopy
+from dataclasses import replace
 from functools import partial
 
 import pytest
 import torch
 from torch import Generator
+from torch.func import stack_module_state
 
-from attn_notes.models.trm import TRM, Rereading, Straight
-from book.lessons.trm import evidence, recipe, supervision
-from book.lessons.trm.widget import recursion
+from attn_notes.models.trm import TRM, Config, Rereading, Straight
+from attn_notes.tasks.sudoku import Sudoku
+from book.lessons.trm import recipe, supervision
+from book.lessons.trm.widget import PUZZLE, SudokuExplorer, Used
 from book.site.dependencies import lesson_page
-from tests import exercises
+from tests import exercises, packed
 
 LESSON = exercises.ROOT / lesson_page("trm")
 CELLS = exercises.cells(LESSON)
@@ -58,48 +61,17 @@ def test_the_lessons_step_is_the_packages() -> None:
             torch.testing.assert_close(a, b)
 
 
-def test_the_lessons_loop_uses_one_layer_again_and_again() -> None:
-    found = {"torch": torch, "nn": torch.nn}
-    exec(CELLS["meet-cell"], found)
-    layer, x = found["layer"].eval(), torch.randn(1, 36, 64, generator=Generator().manual_seed(2))
-    h = torch.zeros_like(x)
-    for _ in range(8):
-        h = layer(x + h)
-    torch.testing.assert_close(found["Looped"](layer, 8)(x), h)
-    sizes = [sum(p.numel() for p in found[name].parameters()) for name in ("stack", "layer")]
-    assert sizes[0] == 8 * sizes[1]
-
-
-def test_the_drawing_has_what_the_network_reads_after_each_use() -> None:
-    """Thoughts change the mind, answers the answer, which is that of the network's own looks."""
-    model, looks = evidence.network(), 3
-    drawn = recursion(model, recipe.TASK, looks).drawing
-    mind, answer = torch.tensor(drawn["mind"]), torch.tensor(drawn["answer"])
-    assert drawn["thoughts"] == recipe.USES - 1 and len(mind) == len(answer) == looks * recipe.USES
-    logits, _ = model.trace(torch.tensor([drawn["clues"]]), looks)
-    for use in range(1, looks * recipe.USES):
-        kept = mind if (use + 1) % recipe.USES == 0 else answer
-        assert kept[use].equal(kept[use - 1])
-    assert not answer[: recipe.USES - 1].any()
-    assert answer[recipe.USES - 1 :: recipe.USES].equal(logits[:, 0].argmax(-1))
-
-
 @pytest.mark.parametrize("kind", [recipe.REREADING, recipe.SHARING])
 def test_what_tells_the_controls_apart_by_hand(kind: str) -> None:
-    """h ← layer(x + h) from nothing, with eight layers or four times two; one look is all.
-
-    The first has the weights of the deeper straight network, which goes on without x.
-    """
-    again = (recipe.rereading() | recipe.sharing())[kind]
-    deep, model = recipe.baselines()[recipe.DEEP], again.model(2)
-    straight = deep.model(2)
+    """h ← layer(x + h) from nothing, eight layers or four times two; the first as deep as DEEP."""
+    again, deep = (recipe.rereading() | recipe.sharing())[kind], recipe.baselines()[recipe.DEEP]
+    model, straight = again.model(2), deep.model(2)
     boards, _ = recipe.TASK.sample(3, Generator().manual_seed(1))
     layers = [*model.net] * (recipe.USES if kind == recipe.SHARING else 1)
-    x = model.embed(boards)
+    found, x = model(boards), model.embed(boards)
     h = torch.zeros_like(x)
     for layer in layers:
         h = layer(x + h)
-    found = model(boards)
     torch.testing.assert_close(found.logits, model.decode(h))
     torch.testing.assert_close(model(boards, found.state).logits, found.logits)
     assert recipe.operations(again) == recipe.operations(deep) and again.steps == deep.steps
@@ -109,3 +81,82 @@ def test_what_tells_the_controls_apart_by_hand(kind: str) -> None:
     else:
         assert again.config == deep.config and isinstance(model, Rereading)
         torch.testing.assert_close(model.state_dict(), straight.state_dict(), rtol=0, atol=0)
+
+
+TASK = Sudoku()
+FULL = TASK.write(TASK.read(PUZZLE)[1])
+SMALL = Config(
+    vocabulary=7, cells=36, width=5, layers=1, multiple=3, latent_steps=2, cycles=2, norm="tokens"
+)
+
+
+def numbers(config: Config = SMALL) -> dict[str, torch.Tensor]:
+    models = [TRM(config, Generator().manual_seed(i)).half().float() for i in range(2)]
+    return {name: x.detach() for of in stack_module_state(models) for name, x in of.items()}
+
+
+@pytest.mark.parametrize("half", [True, False])
+def test_weights_and_all_settings_arrive_exactly(half: bool) -> None:
+    config, task = replace(SMALL, norm="channels", summary=3), Sudoku(symmetries="all")
+    given, widget = numbers(config), SudokuExplorer()
+    widget.load("one", given, config, task, half=half)
+    run = widget.runs["one"]
+    shape = {name: run[name] for name in ("rows", "columns", "held_out_share", "symmetries")}
+    assert (Config(**run["config"]), Sudoku(**shape)) == (config, task)
+    for name, x in packed.parameters(run, 1).items():
+        assert x.float().equal(given[name][1])
+
+
+def test_what_the_reader_chose_stays_until_boards_have_another_shape() -> None:
+    """A puzzle that is read no more is replaced once it would be shown, and not before."""
+    task, widget = Sudoku(3, 2), SudokuExplorer(puzzle=FULL, step=5)
+    for name in ("one", "two"):
+        widget.load(name, numbers(), SMALL, TASK)
+    kept = widget.runs["two"]
+    widget.load("one", {name: 2 * x for name, x in numbers().items()}, SMALL, task)
+    assert widget.runs["two"] is kept and widget.puzzle != FULL
+    drawn, _ = task.sample(1, Generator().manual_seed(0), "minimal")
+    assert (widget.run, widget.step, widget.puzzle) == ("one", 5, task.write(drawn[0]))
+    first = widget.puzzle
+    widget.load("two", numbers(), SMALL, Sudoku(2, 3))
+    assert (widget.run, widget.puzzle) == ("one", first)
+
+
+REFUSED = [
+    ({"config": replace(SMALL, mixer="attention", width=16)}, "mixer 'mlp', not 'attention'"),
+    (
+        {"task": Sudoku(2, 5), "config": replace(SMALL, cells=100, vocabulary=11)},
+        "9 digits, not 10",
+    ),
+    ({"task": Sudoku(2, 2)}, "boards have 16 cells and a vocabulary of 5; .* for 36 and 7"),
+]
+
+
+@pytest.mark.parametrize(("change", "sentence"), REFUSED)
+def test_what_no_page_can_show_is_neither_loaded_nor_taught(change: dict, sentence: str) -> None:
+    widget = SudokuExplorer()
+    with pytest.raises(ValueError, match=sentence):
+        widget.load(**{"name": "a", "numbers": numbers(), "config": SMALL, "task": TASK} | change)
+    with pytest.raises(ValueError, match=sentence):
+        widget.teach(**recipe.lesson() | {"config": SMALL, "task": TASK} | change)
+    assert widget.runs == widget.lesson == {}
+
+
+def test_the_puzzle_to_start_with_is_minimal_and_of_a_class_that_is_held_out() -> None:
+    puzzle, solution = TASK.read(PUZZLE)
+    assert TASK.held_out(solution[None]).all()
+    clues = puzzle.nonzero()[:, 0]
+    assert (TASK.solve(puzzle.repeat(len(clues), 1).scatter(1, clues[:, None], 0))[0] == 2).all()
+
+
+def test_a_use_of_the_network_is_a_thought_or_an_answer() -> None:
+    model = Used(SMALL, Generator().manual_seed(1)).requires_grad_(False)
+    puzzles, _ = TASK.sample(3, Generator().manual_seed(2))
+    y, z = model.start(3)
+    for _ in range(SMALL.cycles):
+        for _ in range(SMALL.latent_steps):
+            z, mind, _ = model.use(puzzles, y, z, torch.ones(1))
+        y, logits, halt = model.use(puzzles, y, z, torch.zeros(1))
+    state, *wanted = model(puzzles)
+    found = (y, mind, logits, halt)
+    torch.testing.assert_close(found, (state.y, model.decode(state.z), *wanted))

@@ -13,7 +13,7 @@ from torch.testing import assert_close
 from attn_notes.models.trm import TRM, Config, State
 from attn_notes.tasks.sudoku import Batch, Sudoku
 from book.lessons.trm import supervision
-from book.lessons.trm.supervision import Carry, Seen, Settings, Supervision, halts
+from book.lessons.trm.supervision import Carry, Settings, Supervision, halts
 
 CONFIG = Config(
     vocabulary=5, cells=16, width=12, layers=1, multiple=4, latent_steps=1, cycles=2, norm="tokens"
@@ -46,10 +46,7 @@ def stablemax(*logits: float, target: int) -> tuple[float, Tensor]:
 
 
 def test_stablemax_by_hand():
-    """Of 1, −1 and 0 the weights are 2, 1/2 and 1; far away it grows as a logarithm.
-
-    At a logit of 1 the branch that is not taken divides by zero, and the gradient is finite.
-    """
+    """At a logit of 1 the branch that is not taken divides by zero, and the gradient is finite."""
     for target, weight in enumerate((2, 0.5, 1)):
         loss, gradient = stablemax(1, -1, 0, target=target)
         assert loss == pytest.approx(-math.log(weight / 3.5))
@@ -62,11 +59,9 @@ def test_stablemax_by_hand():
 @pytest.mark.parametrize("loss", ["softmax", "stablemax"])
 def test_a_pages_step_is_a_runs_step(loss):
     run = begin(replace(SETTINGS, loss=loss, halt_weight=0.3))
-    model = deepcopy(run.model)
-    start = model.start(SETTINGS.seats)
-    seen = run.step()
+    model, seen = deepcopy(run.model), run.step()
     batch = {"puzzles": run.carry.puzzles, "solutions": run.carry.solutions}
-    batch |= start._asdict()
+    batch |= model.start(SETTINGS.seats)._asdict()
     found, left = supervision.step_loss(model, batch, run.settings)
     assert_close(found, seen.answer + 0.3 * seen.halting)
     assert_close((left["y"], left["z"]), tuple(run.carry.state))
@@ -88,10 +83,8 @@ def test_only_who_leaves_is_replaced():
 
 
 def test_halting_early_follows_q_and_exploration_keeps_a_share():
-    n = 40_000
-    early = Settings(steps=5, halt_early=True, exploration=0.0)
-    q = torch.tensor([0.1, -0.1]).repeat(n // 2)
-    ones = torch.ones(n, dtype=torch.long)
+    n, early = 40_000, Settings(steps=5, halt_early=True, exploration=0.0)
+    q, ones = torch.tensor([0.1, -0.1]).repeat(n // 2), torch.ones(n, dtype=torch.long)
     assert halts(q, ones, early, Generator().manual_seed(0)).equal(q > 0)
     assert halts(q, 5 * ones, early, Generator()).all()
     steps = torch.arange(1, 6)
@@ -127,12 +120,12 @@ def by_hand(settings: Settings, steps: int) -> TRM:
     return model
 
 
+CHANGES = {}, {"steps": 1}, {"halt_weight": 0.0}, {"loss": "stablemax", "halt_weight": 0.3}
+
+
 @pytest.mark.in_short(2)
-@pytest.mark.parametrize(
-    "change", [{}, {"steps": 1}, {"halt_weight": 0.0}, {"loss": "stablemax", "halt_weight": 0.3}]
-)
+@pytest.mark.parametrize("change", CHANGES)
 def test_a_run_equals_the_papers_loop(change):
-    """In double precision all the way, losses too."""
     settings = replace(SETTINGS, **change)
     run = begin(settings, network().double())
     for _ in range(6):
@@ -141,31 +134,27 @@ def test_a_run_equals_the_papers_loop(change):
 
 
 def test_the_average_is_the_sum_in_closed_form():
-    d, run = 0.8, begin(replace(SETTINGS, ema=0.8))
-    seen = [weights(run.model)]
-    for _ in range(5):
+    run = begin(replace(SETTINGS, ema=0.8))
+    expected = 0.8**5 * weights(run.model)
+    for i in range(1, 6):
         run.step()
-        seen.append(weights(run.model))
-    expected = d**5 * seen[0] + sum((1 - d) * d ** (5 - i) * seen[i] for i in range(1, 6))
+        expected += 0.2 * 0.8 ** (5 - i) * weights(run.model)
     assert_close(weights(run.judged), expected, rtol=1e-5, atol=1e-6)
     assert not weights(run.judged).equal(weights(run.model)) and begin().average is None
 
 
 def test_the_schedule_and_the_clip_bound_a_step():
     run = begin(replace(SETTINGS, clip=1e-3), schedule=lambda step: 0.5 if step == 0 else 0.0)
-    before = weights(run.model)
-    run.step()
-    moved = (weights(run.model) - before).norm().item()
-    assert moved == pytest.approx(0.1 * 0.5 * 1e-3, rel=1e-2)
-    run.step()  # its rate is none
-    assert (weights(run.model) - before).norm().item() == pytest.approx(moved, rel=1e-5)
+    before, moved = weights(run.model), []
+    for _ in "ab":
+        run.step()
+        moved.append((weights(run.model) - before).norm().item())
+    assert moved[0] == pytest.approx(0.1 * 0.5 * 1e-3, rel=1e-2)
+    assert moved[1] == pytest.approx(moved[0], rel=1e-5)  # its rate was none
 
 
 def test_mixed_precision_stays_near():
-    """bfloat16 keeps eight bits: losses agree to a per cent, and so does each weight's gradient.
-
-    Older torch has lost those of weights that were used without gradient before.
-    """
+    """bfloat16 keeps eight bits. Older torch lost gradients of what was used without before."""
     exact, rough = begin(), begin(autocast=torch.bfloat16)
     a, b = exact.step().answer, rough.step().answer
     assert a != b
@@ -181,38 +170,29 @@ def test_what_is_judged_is_probed_off_the_clock(ema, monkeypatch):
     monkeypatch.setattr(supervision, "time", SimpleNamespace(perf_counter=lambda: now))
     step = run.step
 
-    def slow(model: TRM) -> dict[str, Tensor]:
+    def takes(seconds: int, done: object) -> object:
         nonlocal now
-        now += 100
-        return {"w": weights(model)}
+        now += seconds
+        return done
 
-    def second() -> Seen:
-        nonlocal now
-        now += 1
-        return step()
-
-    monkeypatch.setattr(run, "step", second)
-    watch = lambda step, _: watched.append(step)  # noqa: E731
-    seen = supervision.train(run, 5, probe=slow, probe_every=2, watch=watch)
+    monkeypatch.setattr(run, "step", lambda: takes(1, step()))
+    how = {"probe": lambda model: takes(100, {"w": weights(model)}), "probe_every": 2}
+    seen = supervision.train(run, 5, **how, watch=lambda step, _: watched.append(step))
     assert seen.steps.tolist() == seen.seconds.tolist() == watched == [0, 2, 4, 5]
     assert now == 405 and seen.seen["w"].shape == (4, len(weights(run.model)))
     assert seen.seen["w"][-1].equal(weights(run.judged))
     assert seen.seen["w"][-1].equal(weights(run.model)) == (ema is None)
 
 
-REFUSED = [
-    ("loss", ["hinge"], "softmax, stablemax"),
-    ("seats", [0], "no training"),
-    ("steps", [0], "no training"),
-    ("exploration", [1.5, math.nan], "shares"),
-    ("ema", [1.0, -0.5, math.nan], "shares"),
-    ("halt_weight", [-1.0, math.nan], "halt_weight is 0 or more"),
-    ("clip", [-1.0, 0.0, math.nan], "clip above 0"),
-]
-
-
-@pytest.mark.parametrize(("name", "values", "reason"), REFUSED)
-def test_settings_that_cannot_be_are_refused(name, values, reason):
-    for value in values:
-        with pytest.raises(ValueError, match=reason):
-            Settings(**{name: value})
+def test_settings_that_cannot_be_are_refused():
+    for name, reason, *values in (
+        ("loss", "softmax, stablemax", "hinge"),
+        *(("seats", "no training", 0), ("steps", "no training", 0)),
+        ("exploration", "shares", 1.5, math.nan),
+        ("ema", "shares", 1.0, -0.5, math.nan),
+        ("halt_weight", "halt_weight is 0 or more", -1.0, math.nan),
+        ("clip", "clip above 0", -1.0, 0.0, math.nan),
+    ):
+        for value in values:
+            with pytest.raises(ValueError, match=reason):
+                Settings(**{name: value})

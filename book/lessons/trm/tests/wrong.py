@@ -2,7 +2,6 @@
 
 
 def of(head: str, *tried: tuple[str, str]) -> list[tuple[str, str]]:
-    """A function with this head, for each value that it returns."""
     return [(f"def {head}:\n    return {value}", symptom) for value, symptom in tried]
 
 
@@ -15,12 +14,10 @@ def look(mind: str = "7", answer: str = "3.5", verdict: str = "it rises") -> str
     return LOOK.format(mind=mind, answer=answer, verdict=verdict)
 
 
-NO_ANSWER = "no answer yet"
-
+# fmt: off
 WRONG = {
     "disguise": of(
         "same_class(a, b)",
-        ("None", NO_ANSWER),
         ("1", "return True or False"),
         ("False", "of its own class"),
         ("True", "two rows exchanged"),
@@ -33,7 +30,6 @@ WRONG = {
     ),
     "stop": of(
         "steps_taken(q, level)",
-        ("None", NO_ANSWER),
         ("[1, 2, 3, 1]", "one number a puzzle, not list"),
         ("q", "not (3, 4)"),
         ("(q.fill_(0) > level).int().argmax(0) + 1", "has been changed"),
@@ -45,15 +41,12 @@ WRONG = {
         ("torch.cat([q[:-1] > level, q[:1] < 99]).int().argmax(0) + 1", "compare σ(q)"),
         ("torch.tensor([3, 2, 3, 3])", "Stop at the first"),
         ("q.argmax(0) + 1", "all three steps are taken"),
-        (
-            "(q.argmax(0) + 1).masked_fill((q.sigmoid() > level).sum(0) == 0, len(q))",
-            "where it is surest",
-        ),
+        ("(q.argmax(0) + 1).masked_fill((q.sigmoid() > level).sum(0) == 0, len(q))",
+         "where it is surest"),
         ("(q.sigmoid() > level).sum(0).masked_fill(q[0] < 0, 3)", "level 0.5: it should be"),
     ),
     "average": of(
         "left_of_start(d, n)",
-        ("None", NO_ANSWER),
         ("'all'", "give a number, not words"),
         ("[][n]", "your code stopped with IndexError"),
         ("d * n", "it is a power"),

@@ -18,7 +18,6 @@ def ahead(offset: int, smoothing: float = 0.0) -> object:
 
 
 def either(logits: Tensor, letters: Tensor) -> Tensor:
-    """Asks the first place for the two letters behind it, and all others for nothing."""
     return -logits[0, 0].log_softmax(-1)[letters[0, 1:3]].mean()
 
 

@@ -28,39 +28,25 @@ def test_it_finds_what_targets_find(text):
         assert falls == {(arrow.place, arrow.to) for arrow in arrows}
 
 
-def test_its_numbers_are_the_loss():
-    ((_, asked),) = AskTheLoss({"two ahead": ahead(2)}, TEXT).losses
-    assert asked["alike"] == pytest.approx(torch.tensor(26.0).log().item())
-    raised = torch.zeros(1, 6, 26)
-    raised[0, 3, 20] = 1
-    letters = torch.arange(15, 21)[None]
-    assert asked["raised"][3][20] == pytest.approx(ahead(2)(raised, letters).item())
+def test_another_text_and_what_is_no_loss_are_refused():
+    for losses, text, said in (
+        *((LOSSES, text, "different letters from a to z") for text in ("", "abca", "A", "a b")),
+        ({}, TEXT, "losses"),
+        ({"none": lambda logits, letters: torch.nan}, TEXT, "finite number, not nan"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            AskTheLoss(losses, text)
 
 
-@pytest.mark.parametrize("text", ["", "abca", "A", "a b"])
-def test_another_text_is_refused(text):
-    with pytest.raises(ValueError, match="different letters from a to z"):
-        AskTheLoss(LOSSES, text)
+CHOSEN = [
+    ("loss", "3 ahead", "loss must be one of 0 ahead, 1 ahead, 2 ahead"),
+    *(("place", 6, "place must be at most 5"), ("place", -1, "place")),
+    *(("tried", [one, *[""] * 5], "for each place") for one in ("qq", "Q")),
+    ("tried", ["q"], "for each place"),
+]
 
 
-def test_what_is_no_loss_is_refused():
-    with pytest.raises(ValueError, match="losses"):
-        AskTheLoss({}, TEXT)
-    with pytest.raises(ValueError, match="finite number, not nan"):
-        AskTheLoss({"none": lambda logits, letters: torch.nan}, TEXT)
-
-
-@pytest.mark.parametrize(
-    ("trait", "value", "sentence"),
-    [
-        ("loss", "3 ahead", "loss must be one of 0 ahead, 1 ahead, 2 ahead"),
-        ("place", 6, "place must be at most 5"),
-        ("place", -1, "place"),
-        ("tried", ["q"], "for each place"),
-        ("tried", ["qq", *[""] * 5], "for each place"),
-        ("tried", ["Q", *[""] * 5], "for each place"),
-    ],
-)
+@pytest.mark.parametrize(("trait", "value", "sentence"), CHOSEN)
 def test_what_cannot_be_chosen_is_refused(trait, value, sentence):
     widget = AskTheLoss(LOSSES, TEXT, place=2)
     before = getattr(widget, trait)
