@@ -234,3 +234,10 @@ def test_faults_are_what_their_names_say(text, kept, budget):
     broken[BEYOND] = len(text) > len(prompt) + budget
     assert {*faults(text, prompt, budget)} == {name for name, here in broken.items() if here}
     assert "changes the prompt" in faults("c" + text, "a" + prompt, budget)
+
+
+def test_cold_sampling_is_greedy():
+    model = troubled(5, 1.0, 0.0, True)
+    for seed in range(20):
+        cold = generate(model, "(((", 11, temperature=1e-6, generator=Generator().manual_seed(seed))
+        assert cold.text == generate(model, "(((", 11).text

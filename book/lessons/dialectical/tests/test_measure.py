@@ -191,3 +191,10 @@ def test_open_prompts_are_all_of_them():
         for length in range(1, 6)
         for m in range(1, length + 1)
     )  # fmt: skip
+
+
+def test_correlation_is_pearsons():
+    """By hand: deviations −1, 0, 1 and 1, −2, 1 share nothing."""
+    a = torch.tensor([1.0, 2.0, 3.0])
+    for b, shared in ((3 * a - 1, 1), (-a, -1), (torch.tensor([4.0, 1.0, 4.0]), 0)):
+        assert measure.correlation(a, b) == pytest.approx(shared)

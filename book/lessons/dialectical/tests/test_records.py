@@ -33,7 +33,7 @@ READS_AHEAD = {"published", *(f"published {rate}" for rate in recipe.TRIED)}
 
 
 @pytest.mark.parametrize("name", MADE)
-def test_a_record_is_as_the_recipe_says_and_only_what_reads_ahead_falls(name: str) -> None:
+def test_a_record_is_as_the_recipe_says_and_only_what_reads_ahead_falls(name):
     record, (setting, kinds, other) = results.load(f"dialectical_{name}"), MADE[name]
     settings = asdict(setting)
     found = record["settings"].keys()
@@ -45,7 +45,7 @@ def test_a_record_is_as_the_recipe_says_and_only_what_reads_ahead_falls(name: st
 
 
 @torch.no_grad()
-def test_the_kept_weights_are_those_of_the_first_seed() -> None:
+def test_the_kept_weights_are_those_of_the_first_seed():
     batch = brackets.trim(recipe.TASK.sample(recipe.PROBED, comparison.held_out()))
     for kind in INSIDE:
         loss = brackets.loss(evidence.model(kind), batch).item()
@@ -53,7 +53,7 @@ def test_the_kept_weights_are_those_of_the_first_seed() -> None:
 
 
 @pytest.mark.slow
-def test_the_kinds_cost_what_the_whole_costs() -> None:
+def test_the_kinds_cost_what_the_whole_costs():
     """Their widths stand in the recipe, for it takes seconds to find them: none is nearer."""
 
     length = recipe.TASK.length
@@ -68,7 +68,7 @@ def test_the_kinds_cost_what_the_whole_costs() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("steps", [100, pytest.param(300, marks=pytest.mark.long)])
-def test_the_shortest_run_can_be_made_again(steps: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_shortest_run_can_be_made_again(steps, monkeypatch):
     setting = replace(recipe.SWEEP, lr=1e-2)
     whole = schedules.warmup_cosine(setting.steps, setting.warmup)
     monkeypatch.setattr(comparison, "warmup_cosine", lambda *_: whole)
@@ -87,18 +87,22 @@ def test_the_shortest_run_can_be_made_again(steps: int, monkeypatch: pytest.Monk
 CELLS = exercises.cells(exercises.ROOT / lesson_page("dialectical"))
 
 
-def test_the_head_on_the_page_is_the_packages() -> None:
+def run(*cells: str) -> dict[str, Any]:
+    scope = {"math": math, "torch": torch, "nn": nn, "F": F}
+    exec("\n\n".join(CELLS[cell] for cell in cells), scope)
+    return scope
+
+
+def test_the_head_on_the_page_is_the_packages():
     """Not strict: the package's has biases of its two readings, which do nothing."""
     package = DialecticalHead(recipe.MENDED, Generator().manual_seed(0))
-    scope: dict[str, Any] = {"math": math, "torch": torch, "nn": nn, "F": F}
-    exec("\n\n".join((CELLS["head"], CELLS["rest"])), scope)
-    ours = scope["Head"]()
+    ours = run("head", "rest")["Head"]()
     assert not ours.load_state_dict(package.state_dict(), strict=False).missing_keys
     z = torch.randn(2, 7, recipe.MENDED.width, generator=Generator().manual_seed(1))
     torch.testing.assert_close(ours(z), package(z))
 
 
-def test_the_line_with_the_bug_and_what_shows_it_fit_a_phone() -> None:
+def test_the_line_with_the_bug_and_what_shows_it_fit_a_phone():
     """40 letters of code are what 390 pixels show."""
     quoted = re.findall(r"```python\n(.*?)```", CELLS["mask"], re.S)
     code = [CELLS["blackboard"], CELLS["where-code"], *quoted]
@@ -107,8 +111,18 @@ def test_the_line_with_the_bug_and_what_shows_it_fit_a_phone() -> None:
 
 
 @pytest.mark.slow
-def test_one_string_in_two_thousand_is_cut_and_the_floor_hardly_moves() -> None:
+def test_one_string_in_two_thousand_is_cut_and_the_floor_hardly_moves():
     whole, cut = Brackets(), recipe.TASK
     assert round(1e5 * (whole.floor - cut.floor)) == 1
     x, _ = whole.sample(100_000, Generator().manual_seed(0))
     assert 1 / 3000 < ((x != brackets.PAD).sum(1) > cut.length).float().mean() < 1 / 1500
+
+
+def test_the_floor_of_a_beginning_by_hand_is_the_best_predictors():
+    scope = run("floor-by-hand")
+    start = brackets.encode("(")[None]
+    best = recipe.TASK.ideal(start)[0, 0].exp()
+    for character, p in scope["chance"].items():
+        assert p == pytest.approx(best[brackets.encode(character.replace("␣", " "))].item())
+    assert sum(scope["chance"].values()) == pytest.approx(1)
+    assert scope["unknown"] == pytest.approx(recipe.TASK.entropies(start).item(), abs=1e-6)

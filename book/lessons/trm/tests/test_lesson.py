@@ -11,8 +11,8 @@ from torch.func import stack_module_state
 
 from attn_notes.models.trm import TRM, Config, Rereading, Straight
 from attn_notes.tasks.sudoku import Sudoku
-from book.lessons.trm import recipe, supervision
-from book.lessons.trm.widget import PUZZLE, SudokuExplorer, Used
+from book.lessons.trm import evidence, recipe, supervision
+from book.lessons.trm.widget import PUZZLE, SudokuExplorer, Used, recursion
 from book.site.dependencies import lesson_page
 from tests import exercises, packed
 
@@ -26,7 +26,7 @@ def scope(cell: str) -> dict:
     return found
 
 
-def test_the_lessons_look_is_the_packages() -> None:
+def test_the_lessons_look_is_the_packages():
     generator = Generator().manual_seed(4)
     model = recipe.LIVE.model(1)
     with torch.no_grad():
@@ -46,7 +46,7 @@ def test_the_lessons_look_is_the_packages() -> None:
     assert weights["token.weight"].grad is not None
 
 
-def test_the_lessons_step_is_the_packages() -> None:
+def test_the_lessons_step_is_the_packages():
     marked, settings, sgd = scope("step-cell")["marked"], recipe.LIVE.settings, torch.optim.SGD
     puzzles, solved = batch = recipe.TASK.sample(settings.seats, Generator().manual_seed(0))
     how = {"optimizer": partial(sgd, lr=0.1), "generator": Generator().manual_seed(0)}
@@ -62,7 +62,7 @@ def test_the_lessons_step_is_the_packages() -> None:
 
 
 @pytest.mark.parametrize("kind", [recipe.REREADING, recipe.SHARING])
-def test_what_tells_the_controls_apart_by_hand(kind: str) -> None:
+def test_what_tells_the_controls_apart_by_hand(kind):
     """h ← layer(x + h) from nothing, eight layers or four times two; the first as deep as DEEP."""
     again, deep = (recipe.rereading() | recipe.sharing())[kind], recipe.baselines()[recipe.DEEP]
     model, straight = again.model(2), deep.model(2)
@@ -96,7 +96,7 @@ def numbers(config: Config = SMALL) -> dict[str, torch.Tensor]:
 
 
 @pytest.mark.parametrize("half", [True, False])
-def test_weights_and_all_settings_arrive_exactly(half: bool) -> None:
+def test_weights_and_all_settings_arrive_exactly(half):
     config, task = replace(SMALL, norm="channels", summary=3), Sudoku(symmetries="all")
     given, widget = numbers(config), SudokuExplorer()
     widget.load("one", given, config, task, half=half)
@@ -107,7 +107,7 @@ def test_weights_and_all_settings_arrive_exactly(half: bool) -> None:
         assert x.float().equal(given[name][1])
 
 
-def test_what_the_reader_chose_stays_until_boards_have_another_shape() -> None:
+def test_what_the_reader_chose_stays_until_boards_have_another_shape():
     """A puzzle that is read no more is replaced once it would be shown, and not before."""
     task, widget = Sudoku(3, 2), SudokuExplorer(puzzle=FULL, step=5)
     for name in ("one", "two"):
@@ -133,7 +133,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("change", "sentence"), REFUSED)
-def test_what_no_page_can_show_is_neither_loaded_nor_taught(change: dict, sentence: str) -> None:
+def test_what_no_page_can_show_is_neither_loaded_nor_taught(change, sentence):
     widget = SudokuExplorer()
     with pytest.raises(ValueError, match=sentence):
         widget.load(**{"name": "a", "numbers": numbers(), "config": SMALL, "task": TASK} | change)
@@ -142,14 +142,14 @@ def test_what_no_page_can_show_is_neither_loaded_nor_taught(change: dict, senten
     assert widget.runs == widget.lesson == {}
 
 
-def test_the_puzzle_to_start_with_is_minimal_and_of_a_class_that_is_held_out() -> None:
+def test_the_puzzle_to_start_with_is_minimal_and_of_a_class_that_is_held_out():
     puzzle, solution = TASK.read(PUZZLE)
     assert TASK.held_out(solution[None]).all()
     clues = puzzle.nonzero()[:, 0]
     assert (TASK.solve(puzzle.repeat(len(clues), 1).scatter(1, clues[:, None], 0))[0] == 2).all()
 
 
-def test_a_use_of_the_network_is_a_thought_or_an_answer() -> None:
+def test_a_use_of_the_network_is_a_thought_or_an_answer():
     model = Used(SMALL, Generator().manual_seed(1)).requires_grad_(False)
     puzzles, _ = TASK.sample(3, Generator().manual_seed(2))
     y, z = model.start(3)
@@ -160,3 +160,29 @@ def test_a_use_of_the_network_is_a_thought_or_an_answer() -> None:
     state, *wanted = model(puzzles)
     found = (y, mind, logits, halt)
     torch.testing.assert_close(found, (state.y, model.decode(state.z), *wanted))
+
+
+def test_the_lessons_loop_uses_one_layer_again_and_again():
+    found = {"torch": torch, "nn": torch.nn}
+    exec(CELLS["meet-cell"], found)
+    layer, x = found["layer"].eval(), torch.randn(1, 36, 64, generator=Generator().manual_seed(2))
+    h = torch.zeros_like(x)
+    for _ in range(8):
+        h = layer(x + h)
+    torch.testing.assert_close(found["Looped"](layer, 8)(x), h)
+    sizes = [sum(p.numel() for p in found[name].parameters()) for name in ("stack", "layer")]
+    assert sizes[0] == 8 * sizes[1]
+
+
+def test_the_drawing_has_what_the_network_reads_after_each_use():
+    """Thoughts change the mind, answers the answer, which is that of the network's own looks."""
+    model, looks = evidence.network(), 3
+    drawn = recursion(model, recipe.TASK, looks).drawing
+    mind, answer = torch.tensor(drawn["mind"]), torch.tensor(drawn["answer"])
+    assert drawn["thoughts"] == recipe.USES - 1 and len(mind) == len(answer) == looks * recipe.USES
+    logits, _ = model.trace(torch.tensor([drawn["clues"]]), looks)
+    for use in range(1, looks * recipe.USES):
+        kept = mind if (use + 1) % recipe.USES == 0 else answer
+        assert kept[use].equal(kept[use - 1])
+    assert not answer[: recipe.USES - 1].any()
+    assert answer[recipe.USES - 1 :: recipe.USES].equal(logits[:, 0].argmax(-1))

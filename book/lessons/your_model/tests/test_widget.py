@@ -53,3 +53,12 @@ def test_what_cannot_be_chosen_is_refused(trait, value, sentence):
     with pytest.raises((TraitError, ValueError), match=sentence):
         setattr(widget, trait, value)
     assert getattr(widget, trait) == before
+
+
+def test_its_numbers_are_the_loss():
+    ((_, asked),) = AskTheLoss({"two ahead": ahead(2)}, TEXT).losses
+    assert asked["alike"] == pytest.approx(torch.tensor(26.0).log().item())
+    raised = torch.zeros(1, 6, 26)
+    raised[0, 3, 20] = 1
+    letters = torch.arange(15, 21)[None]
+    assert asked["raised"][3][20] == pytest.approx(ahead(2)(raised, letters).item())
