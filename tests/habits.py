@@ -42,7 +42,7 @@ RANK = "answer = (torch.ones(6, 1), torch.tensor([[2.0, 0.0, -1.0]]))"
 Change = Callable[[NotebookNode, Week], Any]
 
 
-def sheet(week: Week) -> NotebookNode:
+def sheet(week):
     """The sheet of a student who has all right but the open exercise, which is not begun."""
     (one,) = (one for one in week.exercises if one.name == "verdict")
     right = answer_of(checks.part, 1000 * one.case + 42)
@@ -54,21 +54,21 @@ def sheet(week: Week) -> NotebookNode:
     return found
 
 
-def at(book: NotebookNode, name: str) -> int:
+def at(book, name):
     return next(i for i, cell in enumerate(book.cells) if cell.id == name)
 
 
-def code(source: str) -> NotebookNode:
+def code(source):
     return nbformat.v4.new_code_cell(source)
 
 
-def change(does: Callable[..., Any]) -> Callable[..., Change]:
+def change(does):
     """What does something with a notebook becomes what makes a habit: `puts(name, source)`."""
     return lambda *given: lambda book, week: does(book, week, *given)
 
 
 @change
-def puts(book: NotebookNode, week: Week, name: str, source: str) -> None:
+def puts(book, week, name, source):
     book.cells[at(book, name)].source = source
 
 
@@ -76,19 +76,19 @@ floor = partial(puts, "floor")
 
 
 @change
-def stub(book: NotebookNode, week: Week, name: str) -> None:
+def stub(book, week, name):
     (one,) = (one for one in week.exercises if one.name == name)
     puts(name, one.stub)(book, week)
 
 
 @change
-def rewrites(book: NotebookNode, week: Week, name: str, source: str) -> None:
+def rewrites(book, week, name, source):
     """Another source, in which `{}` is the one before."""
     puts(name, source.format(book.cells[at(book, name)].source))(book, week)
 
 
 @change
-def adds(book: NotebookNode, week: Week, below: int, name: str, *sources: str) -> None:
+def adds(book, week, below, name, *sources):
     """Cells above another, or so many below."""
     place = at(book, name) + below
     book.cells[place:place] = map(code, sources)
@@ -98,17 +98,17 @@ above = partial(adds, 0)
 
 
 @change
-def both(book: NotebookNode, week: Week, *changes: Change) -> Any:
+def both(book, week, *changes):
     return [made for each in changes if (made := each(book, week)) is not None] or None
 
 
 @change
-def drops(book: NotebookNode, week: Week, *names: str) -> None:
+def drops(book, week, *names):
     book.cells = [cell for cell in book.cells if cell.id not in names]
 
 
 @change
-def as_text(book: NotebookNode, week: Week, kind: str, fence: str = "{}") -> None:
+def as_text(book, week, kind, fence="{}"):
     """The answer in a cell that is no code any more."""
     cell = book.cells[at(book, "floor")]
     cell.cell_type, cell.source = kind, fence.format(cell.source)
@@ -116,7 +116,7 @@ def as_text(book: NotebookNode, week: Week, kind: str, fence: str = "{}") -> Non
 
 
 @change
-def stripped(book: NotebookNode, week: Week, *names: str) -> bytes:
+def stripped(book, week, *names):
     """As a program leaves it that keeps no ids, or no metadata."""
     told = json.loads(nbformat.writes(book))
     for cell in told["cells"]:
@@ -127,21 +127,21 @@ def stripped(book: NotebookNode, week: Week, *names: str) -> bytes:
 
 
 @change
-def says(book: NotebookNode, week: Week, name: str, text: str) -> None:
+def says(book, week, name, text):
     shown = nbformat.v4.new_output("execute_result", {"text/plain": text})
     book.cells[at(book, f"{name}-check")].outputs = [shown]
 
 
-def old(book: NotebookNode, week: Week) -> bytes:
+def old(book, week):
     return nbformat.writes(nbformat.convert(book, 3), version=3).encode()
 
 
-def program(book: NotebookNode, week: Week) -> dict[str, bytes]:
+def program(book, week):
     cells = [f"# In[{i}]:\n\n{c.source}" for i, c in enumerate(book.cells) if "outputs" in c]
     return {"sheet.py": "\n\n".join(cells).encode()}
 
 
-def in_zip(book: NotebookNode, week: Week) -> dict[str, bytes]:
+def in_zip(book, week):
     book.cells[at(book, "floor")].source = "from mine import floor\nn = open('n.txt').read()"
     made = BytesIO()
     with zipfile.ZipFile(made, "w") as archive:
@@ -151,7 +151,7 @@ def in_zip(book: NotebookNode, week: Week) -> dict[str, bytes]:
     return {"all.zip": made.getvalue()}
 
 
-def two(book: NotebookNode, week: Week) -> dict[str, bytes]:
+def two(book, week):
     other = homework.sheet(week, "0.2.0")
     for name in ("floor", "leak"):
         book.cells[at(book, name)], other.cells[at(other, name)] = (
@@ -161,7 +161,7 @@ def two(book: NotebookNode, week: Week) -> dict[str, bytes]:
     return {"a.ipynb": nbformat.writes(book).encode(), "b.ipynb": nbformat.writes(other).encode()}
 
 
-def page(book: NotebookNode, week: Week) -> dict[str, bytes]:
+def page(book, week):
     """Answers that a page has saved, and the verdict in a notebook."""
     names = ("floor", "leak", "rank")
     saved = [{"name": name, "answer": book.cells[at(book, name)].source} for name in names]
@@ -171,7 +171,7 @@ def page(book: NotebookNode, week: Week) -> dict[str, bytes]:
     return {"x.ipynb": nbformat.writes(book).encode(), "answers.json": json.dumps(told).encode()}
 
 
-def reversed_cells(book: NotebookNode, week: Week) -> None:
+def reversed_cells(book, week):
     """A helper below the cell that needs its value, by somebody who went back and forth."""
     puts("floor", "scale = HALF\n" + FLOOR.replace("2 *", "scale *"))(book, week)
     book.cells.append(code("HALF = 2"))
@@ -236,7 +236,7 @@ ABOVE_LEAK = {
 }
 """A cell of their own, that earns and costs nothing."""
 
-RIGHT: dict[str, Change] = {
+RIGHT = {
     "plain": lambda book, week: None,
     "first cell": both(
         rewrites("floor-setup", "{}\nimport math as m, statistics"),
@@ -296,7 +296,7 @@ RIGHT: dict[str, Change] = {
     **{name: above("leak", source) for name, source in ABOVE_LEAK.items()},
 }
 
-HABITS: dict[str, tuple[Change, str]] = {
+HABITS = {
     **{name: (change, "2 4 0 3 3") for name, change in RIGHT.items()},
     "needs pandas": (
         floor("import pandas\n" + FLOOR.replace("return cost", "return pandas.to(cost)")),
@@ -339,7 +339,7 @@ HABITS: dict[str, tuple[Change, str]] = {
 """What they do → the points of each exercise."""
 
 
-def handed_in(week: Week) -> dict[str, bytes]:
+def handed_in(week):
     files = {}
     for number, (name, (change, _)) in enumerate(HABITS.items()):
         book = sheet(week)

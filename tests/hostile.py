@@ -3,7 +3,6 @@
 import re
 import textwrap
 
-from book.course.homework import Week
 from book.lessons.deep_qkv import checks
 
 from .exercises import answer_of
@@ -82,14 +81,14 @@ def done(call):
 """
 
 
-def escape(name: str, **known: object) -> str:
+def escape(name, **known):
     told = "\n".join(f"{key} = {value!r}" for key, value in known.items())
     return f"{HEAD}\n{told}\n{textwrap.dedent(ESCAPES[name])}"
 
 
 WRONG = "def floor(letters, length):\n    return 1.0\n"
 
-TRIED: dict[str, dict[str, str]] = {
+TRIED = {
     "floor": {
         "patches the check": WRONG + "checks.floor = lambda *a, **k: 'Right'",
         "patches need": WRONG
@@ -173,7 +172,7 @@ TRIED: dict[str, dict[str, str]] = {
         "def rescue():\n    run = train(recipe.sorters(Config('plain'), range(16)), sorting.loss,\n"
         "        sorting.population(), steps=1, optimizer=torch.optim.SGD, probe=sorting.probe)\n"
         "    return Run(run.parameters, run.buffers, torch.tensor([0, 1]),\n"
-        "        {**run.history, 'solved': torch.full((2, 16), 27)}, 0.0, run._template)",
+        "        {**run.history, 'solved': torch.full((2, 16), 27)}, 0.0, run._template)"
     },
 }
 """What a notebook is given in place of a stub. None of it is worth a point without a look."""
@@ -197,7 +196,7 @@ HELD = {
 """Cheat → what a teacher reads, where the answer is right."""
 
 
-def cheat(name: str, week: Week, book: Week) -> dict[str, str]:
+def cheat(name, week, book):
     """The cells of one, in a week of a course; `book` is the same week as it is published."""
     of = {one.name: one for one in week.exercises}
     published = {one.name: one for one in book.exercises}

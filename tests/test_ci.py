@@ -5,7 +5,6 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -15,7 +14,7 @@ WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 
 
 @pytest.fixture
-def clone(tmp_path: Path) -> Path:
+def clone(tmp_path):
     clone = tmp_path / "a clöne" / "attention-notes"
     shutil.copytree(ROOT / ".ci", clone / ".ci")
     make = tmp_path / "bin" / "make"
@@ -25,7 +24,7 @@ def clone(tmp_path: Path) -> Path:
     return clone
 
 
-def calls(clone: Path, **variables: str) -> list[tuple[str, dict[str, str]]]:
+def calls(clone, **variables):
     written = clone.parent / "calls"
     path = f"{clone.parents[1] / 'bin'}{os.pathsep}{os.environ['PATH']}"
     given = {"PATH": path, "CALLS": str(written), "HOME": str(clone), **variables}
@@ -37,7 +36,7 @@ def calls(clone: Path, **variables: str) -> list[tuple[str, dict[str, str]]]:
     ]
 
 
-def test_ci_starts_what_a_newcomer_starts(clone: Path) -> None:
+def test_ci_starts_what_a_newcomer_starts(clone):
     odd = ("PYTHONPATH", "ATTN_NOTES_RESULTS", "ATTN_NOTES_DATA", "OMP_NUM_THREADS")
     given = dict.fromkeys((*odd, "PYTHONDONTWRITEBYTECODE"), "7")
     found = calls(clone, OTHER="kept\nPYTHONHASHSEED=3", **given)
@@ -52,12 +51,12 @@ def test_ci_starts_what_a_newcomer_starts(clone: Path) -> None:
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
-def test_what_runs_code_may_only_read_and_actions_are_pinned_by_commit(path: Path) -> None:
+def test_what_runs_code_may_only_read_and_actions_are_pinned_by_commit(path):
     """And what may write runs none of ours: it has no tree, and moves files made before."""
     used = re.findall(r"uses: *(.*)", path.read_text("utf-8"))
     pinned = re.compile(r"[\w-]+/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+")
     assert used and all(pinned.fullmatch(action) for action in used)
-    workflow: dict[str, Any] = yaml.safe_load(path.read_text("utf-8"))
+    workflow = yaml.safe_load(path.read_text("utf-8"))
     assert workflow["permissions"] == {"contents": "read"}
     for name, job in workflow["jobs"].items():
         if "write" in job.get("permissions", {}).values():

@@ -2,8 +2,6 @@
 
 import importlib.util
 from pathlib import Path
-from types import ModuleType
-from typing import Any
 
 import pytest
 import torch
@@ -16,14 +14,14 @@ from book.lessons.trm.supervision import Settings
 from book.site.dependencies import evidence_stems, lesson_stems
 
 ROOT = Path(__file__).parents[1]
-TINY: dict[str, Any] = {
+TINY = {
     "task": Sudoku(2, 2),
     "config": Config(vocabulary=5, cells=16, width=8, layers=1, multiple=8, cycles=2),
     "settings": Settings(seats=3, steps=2, ema=0.5),
 }
 
 
-def load(name: str) -> ModuleType:
+def load(name):
     spec = importlib.util.spec_from_file_location(name, ROOT / "benchmarks" / f"{name}.py")
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)
@@ -88,7 +86,7 @@ def test_the_record_holds_lessons_and_the_full_size(monkeypatch):
     assert half == pytest.approx(plain, rel=0.1) and half != plain
     begin = gpu.trm_full_size.begin
 
-    def too_large(bank: Any, device: str, autocast: Any, **run: Any) -> Any:
+    def too_large(bank, device, autocast, **run):
         if autocast is None:
             raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 438 MiB.")
         return begin(bank, device, autocast, **run)

@@ -38,7 +38,7 @@ PRIVATE = Path("private") / STUDENTS.name
 PARTS = ["Floor", "Control", "Rate", "Seeds", "Verdict"]
 
 
-def pretend_site(new: Path, old: Path, changed: course.Changed) -> bool:
+def pretend_site(new, old, changed):
     new.mkdir(parents=True)
     (new / "index.html").write_text("a site", "utf-8")
     return True
@@ -66,7 +66,7 @@ def book(tmp_path, monkeypatch):
 
 @pytest.fixture
 def make(book, folder, capsys):
-    def call(*options: str, fails: bool = False, into: Path | None = folder) -> str:
+    def call(*options, fails=False, into=folder):
         where = [str(into)] if into else []
         assert build.main(["course", *where, *options, "--root", str(book)]) == fails
         return "".join(capsys.readouterr())
@@ -122,7 +122,7 @@ def test_a_call_that_is_cut_short_leaves_nothing_that_looks_like_a_persons(
 ):
     move, moved = shutil.move, []
 
-    def full(source: Path, target: Path) -> None:
+    def full(source, target):
         moved.append(source)
         if len(moved) == parts:
             raise OSError(28, "No space left on device")
@@ -297,7 +297,7 @@ def test_the_site_follows_the_courses_order_and_the_books_where_there_is_none():
     assert "is not in the course" in next(course.out_of_order(ROOT, weeks))
 
 
-def chosen_of(told: str, folder: Path) -> Path:
+def chosen_of(told, folder):
     folder.mkdir(exist_ok=True)
     (folder / "course.yml").write_text(f"seed: 7\n{told}", "utf-8")
     course.make(ROOT, folder, {}, pretend_site)
@@ -548,7 +548,7 @@ def test_the_site_for_students_tells_nothing_and_checks_as_the_books_does(tmp_pa
     paths = (ROOT / "_toc.yml", *build.visible_files(ROOT))
     sources = {path.relative_to(ROOT).as_posix(): path.read_bytes() for path in paths}
 
-    def there(files: dict[str, bytes]) -> Path:
+    def there(files):
         pages = {name: x for name, x in files.items() if name.endswith((".md", ".ipynb"))}
         return exercises.written(Path(tempfile.mkdtemp(dir=tmp_path)), pages)
 
@@ -711,7 +711,7 @@ def test_a_project_has_the_parts_of_its_rubric_and_of_a_report(made):
 @pytest.mark.slow
 def test_a_project_runs_as_it_is_given_and_finds_nothing():
     """At fewer steps and seeds: the new part changes nothing, and that is what it says."""
-    scope: dict[str, object] = {}
+    scope = {}
     for cell in papers.template(TEACHING / "audit.md").cells:
         if cell.cell_type == "code":
             exec(cell.source, scope)

@@ -42,13 +42,13 @@ class Lecture(NamedTuple):
     asked: dict[str, questions.Question]
 
 
-def questions_of(stem: str) -> dict[str, questions.Question]:
+def questions_of(stem):
     path = ROOT / decks.LESSONS / stem / "questions.yml"
     return {one.name: one for one in questions.read(path, decks.SEED)}
 
 
 @cache
-def lecture(stem: str) -> Lecture:
+def lecture(stem):
     deck = decks.read(ROOT, stem)
     notebook = nbformat.read(ROOT / lesson_page(stem), as_version=4)
     for slide in deck.slides:
@@ -60,7 +60,7 @@ def lecture(stem: str) -> Lecture:
 
 
 @cache
-def sections_of(stem: str) -> list[BeautifulSoup]:
+def sections_of(stem):
     made = deck_pages.sections(*lecture(stem), "1.0")
     return [BeautifulSoup(each, "html.parser") for each in made]
 
@@ -198,7 +198,7 @@ def test_a_deck_that_is_the_same_is_not_printed_again(tmp_path, monkeypatch, cap
 
 
 def test_without_revealjs_there_are_no_slides(tmp_path, monkeypatch):
-    def refused(root: Path, package: str) -> Path:
+    def refused(root, package):
         raise OSError("getaddrinfo ENOTFOUND")
 
     monkeypatch.setattr(packages, "folder", refused)

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def house(tmp_path_factory):
     root = tmp_path_factory.mktemp("house") / "book"
     shutil.copytree(ROOT, root, ignore=shutil.ignore_patterns(*MADE))
     (ROOT / ".cache").mkdir(exist_ok=True)
@@ -40,7 +40,7 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-def run(house: Path, *command: str, **more: str) -> str:
+def run(house, *command, **more):
     env = os.environ | {"PYTHONPATH": str(house), "OMP_NUM_THREADS": "1"} | more
     command = (sys.executable, *command)
     done = subprocess.run(command, cwd=house, env=env, capture_output=True, text=True)
@@ -48,7 +48,7 @@ def run(house: Path, *command: str, **more: str) -> str:
     return done.stdout
 
 
-def test_what_it_trains_can_be_made_again(house: Path, tmp_path: Path, take: str | None) -> None:
+def test_what_it_trains_can_be_made_again(house, tmp_path, take):
     run(house, "book/experiments", f"{STEM}_runs", ATTN_NOTES_RESULTS=str(tmp_path))
     if take:
         shutil.copytree(tmp_path, LESSON / "records", dirs_exist_ok=True)
@@ -60,7 +60,7 @@ def test_what_it_trains_can_be_made_again(house: Path, tmp_path: Path, take: str
             np.testing.assert_allclose(now[each], kept[each], rtol=0.01, atol=0.01)
 
 
-def test_it_is_asked_what_the_others_are(house: Path, take: str | None) -> None:
+def test_it_is_asked_what_the_others_are(house, take):
     where = ["tests", "--ignore=tests/browser", "--ignore=tests/engines"]
     also = ["--take", take] if take else []
     said = run(house, "-m", "pytest", "-q", "-m", "not long", "-k", STEM, *where, *also)
@@ -70,7 +70,7 @@ def test_it_is_asked_what_the_others_are(house: Path, take: str | None) -> None:
         shutil.copy(house / "book" / "lessons" / STEM / page, LESSON / page)
 
 
-def test_it_is_a_page(house: Path) -> None:
+def test_it_is_a_page(house):
     run(house, "-c", f"{IMPORTS}; build.page(Path('.').resolve(), '{STEM}')")
     folder = house / "_build" / "page" / "_build" / "html" / "book"
     page = (folder / "lessons" / STEM / f"{STEM}.html").read_text("utf-8")
@@ -104,6 +104,6 @@ print(table.read_text("utf-8"))
 
 
 @runs
-def test_it_is_a_week_of_a_course_and_its_answers_are_graded(house: Path, tmp_path: Path) -> None:
+def test_it_is_a_week_of_a_course_and_its_answers_are_graded(house, tmp_path):
     said = run(house, "-c", COURSE, str(tmp_path))
     assert "ada,ada,2,2,2,\nbob,bob,0,0,2,\n" in said

@@ -13,7 +13,6 @@ from pathlib import Path
 import nbformat
 import pytest
 from nbclient import NotebookClient
-from nbformat import NotebookNode
 
 from book import build
 from book.editions import editions
@@ -57,7 +56,7 @@ def read(made):
     }
 
 
-def texts(cells: list[NotebookNode], kind: str = "markdown") -> list[str]:
+def texts(cells, kind="markdown"):
     return [cell.source for cell in cells if cell.cell_type == kind]
 
 
@@ -133,22 +132,22 @@ def test_a_dead_link_in_brackets_goes_with_them():
 class Installed:
     """Stands in for what is installed, and for pip: nothing so far."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.version: str | None = None
+    def __init__(self, monkeypatch):
+        self.version = None
         self.url = {}
-        self.asked: list[str] = []
+        self.asked = []
         monkeypatch.setattr(importlib.metadata, "distribution", self.distribution)
         monkeypatch.setattr(subprocess, "run", self.run)
 
-    def distribution(self, name: str) -> "Installed":
+    def distribution(self, name):
         if self.version is None:
             raise importlib.metadata.PackageNotFoundError(name)
         return self
 
-    def read_text(self, name: str) -> str | None:
+    def read_text(self, name):
         return json.dumps(self.url) if self.url else None
 
-    def run(self, command: list[str], check: bool) -> None:
+    def run(self, command, check):
         assert check and command[:4] == [sys.executable, "-m", "pip", "install"]
         self.asked += command[5:]
 
@@ -159,7 +158,7 @@ def installed(monkeypatch, tmp_path):
     return Installed(monkeypatch)
 
 
-def first_cell(version: str, repository: str = "") -> str:
+def first_cell(version, repository=""):
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("# Title")])
     return str(editions.in_plain(notebook, version, repository).cells[1].source)
 
@@ -167,7 +166,7 @@ def first_cell(version: str, repository: str = "") -> str:
 OLD, NEW = "0.2.0+20261124.g1234567", "0.2.0+20261201.gabcdef0"
 
 
-def wheels_of(version: str, folder: Path, written: float | None = None) -> list[str]:
+def wheels_of(version, folder, written=None):
     asked = []
     for name in ("attn_notes", "attn_notes_book"):
         path = folder / f"{name}-{version}-py3-none-any.whl"
@@ -261,7 +260,7 @@ def book(tmp_path):
     return exercises.little_book(tmp_path)
 
 
-def run(book: Path, *command: str) -> int:
+def run(book, *command):
     return build.main([*command, "--root", str(book)])
 
 

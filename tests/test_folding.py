@@ -1,7 +1,5 @@
 """Cells that only call the package are folded; those that a learner should read are not."""
 
-from pathlib import Path
-
 import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
@@ -40,12 +38,12 @@ READ = [
 ]
 
 
-def test_a_cell_that_only_calls_the_package_is_folded_and_one_that_does_something_is_not() -> None:
+def test_a_cell_that_only_calls_the_package_is_folded_and_one_that_does_something_is_not():
     assert [code for code in FOLDED if not only_calls(code, {"torch", "F"})] == []
     assert [code for code in READ if only_calls(code, {"torch", "F"})] == []
 
 
-def test_whose_calls_are_worth_reading() -> None:
+def test_whose_calls_are_worth_reading():
     cells = [
         "import torch\nfrom torch.nn import functional as F\nfrom IPython.display import display",
         "from book.kit import figures\nimport book.kit.notebook\nfrom einops import pack",
@@ -54,7 +52,7 @@ def test_whose_calls_are_worth_reading() -> None:
     assert elsewhere(made) == {"torch", "F", "pack"}
 
 
-def test_a_reader_may_unfold_and_strip_folds_again(tmp_path: Path) -> None:
+def test_a_reader_may_unfold_and_strip_folds_again(tmp_path):
     hidden, jupyter = {"tags": ["hide-input"]}, {"source_hidden": False, "outputs_hidden": True}
     cells = [
         ("figures.all()", "drawn", {"jupyter": jupyter}, True),

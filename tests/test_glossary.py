@@ -20,12 +20,12 @@ STEMS = lesson_stems(ROOT)
 
 
 @cache
-def cells(stem: str) -> tuple[str, ...]:
+def cells(stem):
     found = [exercises.cells(ROOT / path, prose=True).values() for path in pages_of(ROOT, stem)]
     return tuple(re.sub(r"```.*?```", "", cell, flags=re.S) for page in found for cell in page)
 
 
-def phrases(path: Path) -> list[str]:
+def phrases(path):
     """The strings of a module that are more than one word, without its docstrings."""
     nodes = [*ast.walk(ast.parse(path.read_text("utf-8")))]
     documented = [n for n in nodes if isinstance(n, ast.Module | ast.ClassDef | ast.FunctionDef)]
@@ -35,7 +35,7 @@ def phrases(path: Path) -> list[str]:
 
 
 @cache
-def prose(stem: str) -> str:
+def prose(stem):
     room = ROOT / "book" / "lessons" / stem
     said = [*cells(stem)]
     for path in sorted(room.glob("*.py")):
@@ -45,7 +45,7 @@ def prose(stem: str) -> str:
     return re.sub(r"\s+", " ", "\n".join(said))
 
 
-def says(stem: str, word: str) -> bool:
+def says(stem, word):
     """Whether a chapter uses a word: also as it is bent (`seeds`, `nudged`) or begins a sentence.
 
     A name with a capital inside is itself alone.
@@ -57,7 +57,7 @@ def says(stem: str, word: str) -> bool:
 # What the page lists
 
 
-def entries(page: str) -> list[tuple[list[str], str, list[str]]]:
+def entries(page):
     (body,) = re.findall(r"^```\{glossary\}\n(.*?)^```$", page, re.M | re.S)
     found = []
     for block in body.strip().split("\n\n"):
@@ -72,7 +72,7 @@ ENTRIES = entries(PAGE)
 WORDS = {word.lower(): stems for words, _, stems in ENTRIES for word in words}
 
 
-def test_every_entry_says_what_is_so() -> None:
+def test_every_entry_says_what_is_so():
     wrong = []
     for words, meaning, stems in ENTRIES:
         silent = [stem for stem in stems if not any(says(stem, word) for word in words)]
@@ -117,7 +117,7 @@ HOUSE = {
 }  # fmt: skip
 
 
-def test_words_of_the_house_lead_from_the_glossary_to_each_chapter_that_uses_them() -> None:
+def test_words_of_the_house_lead_from_the_glossary_to_each_chapter_that_uses_them():
     wrong = {}
     for stem in STEMS:
         house = {word for said, word in HOUSE.items() if re.search(rf"\b{said}\b", prose(stem))}
@@ -136,7 +136,7 @@ KNOWN = {
 }  # fmt: skip
 
 
-def symbols(math: str) -> set[str]:
+def symbols(math):
     """The letters, names and signs of a formula: `W_{\\text{up}}` → W, up; `\\beta` → beta."""
     math = re.sub(r"\\(?:begin|end)\{\w+\}|\\\\\[[\d.]+em\]", " ", math)
     names = r"\\(?:text|operatorname)\{([^}]*)\}"
@@ -146,12 +146,12 @@ def symbols(math: str) -> set[str]:
     return found | set(re.findall(r"[A-Za-z]", re.sub(r"\\([A-Za-z]+|.)", " ", math)))
 
 
-def written(stem: str, formula: str) -> set[str]:
+def written(stem, formula):
     found = (math for cell in cells(stem) for math in re.findall(formula, cell, re.S))
     return {symbol for math in found for symbol in symbols(math)}
 
 
-def tabulated(stem: str) -> set[str]:
+def tabulated(stem):
     section = "".join(
         part for part in SYMBOLS if f"](../{lesson_page(stem).relative_to('book')})" in part
     )  # if it has any
@@ -161,7 +161,7 @@ def tabulated(stem: str) -> set[str]:
             for s in symbols(math)}  # fmt: skip
 
 
-def test_the_table_has_the_symbols_of_displayed_equations_and_no_other_than_the_chapters() -> None:
+def test_the_table_has_the_symbols_of_displayed_equations_and_no_other_than_the_chapters():
     told = symbols(r"\frac{dC}{d\theta} = W_{\text{up}}\, z^*")
     assert told == {"d", "C", "theta", "W", "up", "z"}
     for stem in STEMS:

@@ -10,10 +10,8 @@ import re
 import tarfile
 import tempfile
 import zipfile
-from collections.abc import Callable, Iterator
 from datetime import date
 from pathlib import Path
-from typing import Any
 
 import hypothesis
 import nbformat
@@ -34,9 +32,8 @@ from book.course import (
     submissions,
 )
 from book.course.course import Settings
-from book.course.homework import Exercise, Week
 from book.course.reports import Grade
-from book.course.submissions import Handed, Student
+from book.course.submissions import Student
 from book.site.dependencies import BookError, pages_of
 
 from .exercises import written
@@ -47,22 +44,22 @@ NOTHING = Grade(0.0, "")
 OF = Settings(7, date(2027, 2, 1), "tuesday")
 
 
-def exercise(name: str) -> Exercise:
+def exercise(name):
     return next(one for one in SORTERS.exercises if one.name == name)
 
 
-def packed(path: Path, files: dict[str, object]) -> Path:
+def packed(path, files):
     with zipfile.ZipFile(path, "w") as archive:
         for name, content in files.items():
             archive.writestr(name, content if isinstance(content, bytes) else json.dumps(content))
     return path
 
 
-def read(folder: Path, files: dict[str, object], week: Week = SORTERS) -> list[Handed]:
+def read(folder, files, week=SORTERS):
     return submissions.read(packed(folder / "all.zip", files), week)
 
 
-def opened(handed: Handed, week: Week = SORTERS) -> reading.Box:
+def opened(handed, week=SORTERS):
     box = reading.Box(week)
     for place in handed.places:
         with contextlib.suppress(KeyError):
@@ -73,13 +70,13 @@ def opened(handed: Handed, week: Week = SORTERS) -> reading.Box:
     return box
 
 
-def sources(box: reading.Box, name: str) -> list[str]:
+def sources(box, name):
     cells = [cell for sheet in box.sheets for cell in sheet.cells]
     own = [cell for cell in cells if exercise(name) in reading.exercises_of(cell, SORTERS)]
     return [cell.source for cell in own]
 
 
-def graded(name="Ada", week=SORTERS, given=NOTHING, **grades: Grade) -> reports.Graded:
+def graded(name="Ada", week=SORTERS, given=NOTHING, **grades):
     found = {one.name: grades.get(one.name, given) for one in week.exercises}
     points = {name: one.paid(4) for name, one in found.items()}
     return reports.Graded(Student(name, name, "", ""), ("x.ipynb",), found, points, {})
@@ -90,7 +87,7 @@ def graded(name="Ada", week=SORTERS, given=NOTHING, **grades: Grade) -> reports.
 MINE = "def floor(letters, length):\n    return 1.0"
 
 
-def sheet(change: dict[str, str], week: Week = SORTERS) -> dict[str, Any]:
+def sheet(change, week=SORTERS):
     found = homework.sheet(week, "0.2.0")
     for cell in found.cells:
         cell.source = change.get(cell.id, cell.source)
@@ -165,9 +162,7 @@ def test_files_of_one_student_are_all_read_and_what_is_odd_is_told(tmp_path):
 # What one student hands in stops nothing but that student's row
 
 
-def zipped_with(
-    name: str, content: bytes, change: Callable[[bytearray], Any], kind: int = zipfile.ZIP_DEFLATED
-) -> bytes:
+def zipped_with(name, content, change, kind=zipfile.ZIP_DEFLATED):
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w", kind) as archive:
         archive.writestr(name, content)
@@ -176,23 +171,23 @@ def zipped_with(
     return bytes(found)
 
 
-def both_heads(offset: int, value: bytes) -> Callable[[bytearray], None]:
+def both_heads(offset, value):
     """Set what a zip says of its file, before it and at the end: offset in the first."""
 
-    def change(found: bytearray) -> None:
+    def change(found):
         for there in (offset, found.index(b"PK\1\2") + offset + 2):
             found[there : there + len(value)] = value
 
     return change
 
 
-def changed_cells(change: Callable[[list[Any]], None]) -> dict[str, Any]:
+def changed_cells(change):
     book = sheet({"floor": MINE})
     change(book["cells"])
     return book
 
 
-def each_cell(**more: Any) -> dict[str, Any]:
+def each_cell(**more):
     return changed_cells(lambda cells: [cell.update(more) for cell in cells])
 
 
@@ -216,7 +211,7 @@ HEADS = {  # a byte of a zip's heads → what is said
     (8, b"\x09"): "is packed in a way",
     (14, b"\7"): "is damaged",
 }
-ODD: dict[str, tuple[object, str]] = {
+ODD = {
     **{
         f"head {at[0]}.zip": (zipped_with("x.ipynb", BOOK, both_heads(*at)), said)
         for at, said in HEADS.items()
@@ -257,7 +252,7 @@ ODD: dict[str, tuple[object, str]] = {
 }
 """What students handed in, and what is said of it."""
 
-READ: dict[str, object] = {
+READ = {
     "bom.ipynb": b"\xef\xbb\xbf" + BOOK,
     "utf-16.ipynb": BOOK.decode().encode("utf-16"),
     "metadata.ipynb": each_cell(metadata=None),
@@ -371,7 +366,7 @@ VALUES = st.recursive(
 )  # fmt: skip
 
 
-def places(node: Any) -> Iterator[tuple[Any, Any]]:
+def places(node):
     """All that can be replaced in what JSON says, but lines: a container, and where in it."""
     for key in [*node] if isinstance(node, dict) else range(len(node)):
         if isinstance(node, dict) or not isinstance(node[key], str):
@@ -381,9 +376,9 @@ def places(node: Any) -> Iterator[tuple[Any, Any]]:
 
 
 @st.composite
-def mutated(draw: st.DrawFn) -> bytes:
+def mutated(draw):
     """A notebook in which something stands where something else should be, or zipped and broken."""
-    book: Any = json.loads(BOOK)
+    book = json.loads(BOOK)
     for _ in range(draw(st.integers(1, 4))):
         node, key = draw(st.sampled_from([*places(book)]))
         node[key] = draw(VALUES)
@@ -437,7 +432,7 @@ def test_what_was_handed_out_beside_a_sheet_is_no_answer(tmp_path):
     for week in WEEKS:
         answer, begin = week.exercises[0], f"ada/{week.name}/week-{week.number}"
         lesson, *others = ((ROOT / page).read_bytes() for page in pages_of(ROOT, week.stem))
-        files: dict[str, object] = {
+        files = {
             f"{begin}-homework.ipynb": sheet({answer.name: answer.solution}, week),
             f"{begin}-lesson.ipynb": lesson,
             **{f"{begin}-evidence.ipynb": page for page in others},
@@ -593,14 +588,14 @@ def test_a_course_has_a_case_of_its_own_and_its_setups_are_imports():
 # What it comes to
 
 
-def answer(**told: Any) -> dict[str, Any]:
+def answer(**told):
     """What is known of an answer, as a judge says it; right, where nothing else is said."""
     known = {"share": 1.0, "symptom": "it is.", "paid": told.get("share", 1.0), "score": None}
     known |= {"lower": False, "held": [], "look": [], "unsure": "", "differs": "", "mark": ""}
     return known | {"published": False} | told
 
 
-def line(key: str, *sheets: dict[str, dict[str, Any]], **more: Any) -> dict[str, Any]:
+def line(key, *sheets, **more):
     """A hand-in as it is kept; what a sheet says nothing of has no answer."""
     nothing = answer(share=0.0, symptom="there is no answer yet.")
     empty = {one.name: nothing for one in SORTERS.exercises}
@@ -609,7 +604,7 @@ def line(key: str, *sheets: dict[str, dict[str, Any]], **more: Any) -> dict[str,
     return {"key": key, "student": student, "when": "", "late": False, "row": row} | more
 
 
-def points(of: Settings, *lines: dict[str, Any], decided: Any = None) -> dict[str, dict[str, Any]]:
+def points(of, *lines, decided=None):
     known = {f"{i}": each for i, each in enumerate(lines)}
     rows = grading.settled(SORTERS, of, known, decided or {})
     return {one.student.key: {**one.points, "all": reports.total(one)} for one in rows}
@@ -800,7 +795,7 @@ WORKSHEETS = {
 }  # fmt: skip
 
 
-def class_() -> list[reports.Graded]:
+def class_():
     ada, bob, cy = (graded(name) for name in ("Ada", "Bob", "Cy"))
     open_ = {**bob.points, "leak": None}
     known = {**ada.points, "leak": 13.5}

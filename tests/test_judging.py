@@ -13,7 +13,6 @@ import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import nbformat
@@ -21,7 +20,6 @@ import pytest
 import yaml
 
 from book.course import course, grading, homework, sandbox
-from book.course.homework import Week
 from book.lessons.attention import checks
 from book.site.dependencies import BookError
 
@@ -41,11 +39,11 @@ except BookError as error:
     REFUSES = str(error)
 
 
-def runs(test: Callable[..., None]) -> Callable[..., None]:
+def runs(test):
     """A test that runs notebooks; where there is no sandbox, that this is refused is all of it."""
 
     @functools.wraps(test)
-    def refuses(**given: object) -> None:
+    def refuses(**given):
         with pytest.raises(BookError, match="apt install bubblewrap"):
             sandbox.needed()
 
@@ -68,7 +66,7 @@ def package(seminar):
 
 
 @contextlib.contextmanager
-def anybodys() -> Iterator[Path]:
+def anybodys():
     """A folder that anybody may write to; pytest's own are closed to others."""
     with tempfile.TemporaryDirectory() as name:
         Path(name).chmod(0o777)
@@ -93,7 +91,7 @@ def test_without_a_sandbox_nothing_runs_and_one_reads_what_to_install(
 # What gets out
 
 
-def another_user(package: Path) -> list[str]:
+def another_user(package):
     """Before a command: who runs it is not root, and may read Python, wherever that is."""
     shown = [str(Path(sys.base_prefix).resolve())]
     closed = [p for p in Path(shown[0]).parents if p.stat().st_mode & 0o005 != 0o005]
@@ -162,12 +160,12 @@ def test_nothing_gets_out(name, root, package, teacher):
 # What is worth how much
 
 
-def rows_of(there: Path) -> dict[str, dict[str, str]]:
+def rows_of(there):
     with (there / "grades.csv").open(encoding="utf-8") as file:
         return {row["name"]: row for row in csv.DictReader(file)}
 
 
-def graded(seminar: Path, folder: Path, week: Week, files: dict[str, bytes]) -> tuple[Path, str]:
+def graded(seminar, folder, week, files):
     if not folder.exists():
         shutil.copytree(seminar, folder)
     there = grading.grade(folder, week.number, packed(folder.with_suffix(".zip"), files))
@@ -239,7 +237,7 @@ def test_each_student_is_judged_by_numbers_of_their_own(seminar, tmp_path):
     week = grading.read_week(seminar, 1)
     (one,) = (one for one in week.exercises if one.numbered)
 
-    def answered(first: str, case: int) -> str:
+    def answered(first, case):
         return f"{first}\nanswer = {answer_of(checks.softmax, case)}"
 
     own = {typed: 1000 * one.case + int(typed) for typed in ("042", "043")}

@@ -15,14 +15,14 @@ ROOT = Path(__file__).parents[1]
 HUB = ROOT / "hub"
 
 
-def pinned(path: Path) -> dict[str, str]:
+def pinned(path):
     lines = [line.partition("#")[0].strip() for line in path.read_text("utf-8").splitlines()]
     found = [Requirement(line) for line in lines if "==" in line]
     return {one.name.lower(): str(one.specifier).removeprefix("==") for one in found}
 
 
 @pytest.mark.parametrize("python", ["3.11.0", "3.12.0", "3.13.0"])
-def test_every_version_is_for_every_python(python: str) -> None:
+def test_every_version_is_for_every_python(python):
     """From each one's first release on: a system's own Python may be an early one."""
     pins = pinned(ROOT / "requirements.txt")
     asking = {
@@ -33,7 +33,7 @@ def test_every_version_is_for_every_python(python: str) -> None:
     assert [name for name in pins.keys() & asking if python not in asking[name]] == []
 
 
-def test_binder_and_the_image_install_the_versions_of_the_book() -> None:
+def test_binder_and_the_image_install_the_versions_of_the_book():
     text = (ROOT / ".binder" / "requirements.txt").read_text("utf-8")
     assert "--constraint ../requirements.txt\n" in text and "\n.\n./book\n" in text
     binder = {line for line in text.splitlines() if re.fullmatch(r"[a-z][a-z0-9-]*", line)}
@@ -50,12 +50,12 @@ def test_binder_and_the_image_install_the_versions_of_the_book() -> None:
     assert all((ROOT / path).is_file() for path in re.findall(r"hub/[\w.]+", text))
 
 
-def test_the_hub_takes_nothing_that_the_book_pins_otherwise() -> None:
+def test_the_hub_takes_nothing_that_the_book_pins_otherwise():
     ours, theirs = pinned(ROOT / "requirements.txt"), pinned(HUB / "requirements.txt")
     assert theirs and not ours.keys() & theirs.keys()
 
 
-def test_a_codespace_makes_the_environment_as_at_home() -> None:
+def test_a_codespace_makes_the_environment_as_at_home():
     settings = json.loads((ROOT / ".devcontainer" / "devcontainer.json").read_text("utf-8"))
     target = settings["onCreateCommand"].split()[1]
     makefile = (ROOT / "Makefile").read_text("utf-8")
@@ -67,13 +67,13 @@ def test_a_codespace_makes_the_environment_as_at_home() -> None:
 class Settings(SimpleNamespace):
     """As traitlets' configuration: a section is there as soon as it is named."""
 
-    def __getattr__(self, name: str) -> "Settings":
+    def __getattr__(self, name):
         setattr(self, name, Settings())
         return getattr(self, name)
 
 
 @pytest.mark.parametrize("student", ["ada", None])
-def test_the_settings_load(student: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_settings_load(student, monkeypatch):
     monkeypatch.delenv("JUPYTERHUB_USER", raising=False)
     if student:
         monkeypatch.setenv("JUPYTERHUB_USER", student)

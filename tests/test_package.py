@@ -52,7 +52,7 @@ sys.meta_path[:] = map(Guarded, sys.meta_path)
 """
 
 
-def test_one_version_stands_everywhere() -> None:
+def test_one_version_stands_everywhere():
     version = attn_notes.__version__
     assert re.fullmatch(r"\d+\.\d+\.\d+", version)
     assert yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))["version"] == version
@@ -61,19 +61,19 @@ def test_one_version_stands_everywhere() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_first_level_has_what_its_module_has(name: str) -> None:
+def test_the_first_level_has_what_its_module_has(name):
     found = getattr(attn_notes, name)
     assert getattr(importlib.import_module(found.__module__), name) is found
     assert found.__module__.startswith("attn_notes.")
     assert name in dir(attn_notes)
 
 
-def test_what_is_not_there_is_said() -> None:
+def test_what_is_not_there_is_said():
     with pytest.raises(AttributeError, match="module 'attn_notes' has no attribute 'GPT'"):
         _ = attn_notes.GPT
 
 
-def test_type_checkers_are_told_the_same_names() -> None:
+def test_type_checkers_are_told_the_same_names():
     tree = ast.parse((ROOT / "attn_notes" / "__init__.pyi").read_text("utf-8"))
     told = {
         alias.asname: f"{node.module}.{alias.name}"
@@ -86,7 +86,7 @@ def test_type_checkers_are_told_the_same_names() -> None:
 
 
 @pytest.mark.slow
-def test_models_tasks_training_programs_and_doubt_need_four_packages() -> None:
+def test_models_tasks_training_programs_and_doubt_need_four_packages():
     """In a process that finds nothing else; and one that is asked for is named."""
     program = (
         ALONE
@@ -135,10 +135,7 @@ except ModuleNotFoundError as error:
     assert done.returncode == 0, done.stderr[-2000:]
     wanted, written, saved, *asked, missing = done.stdout.splitlines()
     said = "this needs {}, which comes with: pip install 'attn-notes[{}]'"
-    assert asked == [
-        said.format("rapidfuzz", "doubt"),
-        said.format("scipy", "doubt"),
-    ]
+    assert asked == [said.format("rapidfuzz", "doubt"), said.format("scipy", "doubt")]
     assert saved == "index.html program.js setup.json step.js trainer.js vectors.js weights.json"
     assert {"torch", "numpy", "einops", "jaxtyping"} <= set(wanted.split())
     assert not {"matplotlib", "scipy", "anywidget", "ipython", "safetensors"} & set(wanted.split())

@@ -33,7 +33,7 @@ def root(tmp_path):
 
 
 def test_where_it_cannot_be_had_there_is_none_and_a_line_says_why(root, monkeypatch, capsys):
-    def refused(*_: object, **__: object) -> None:
+    def refused(*_, **__):
         raise subprocess.CalledProcessError(1, "npm", stderr="no such registry")
 
     monkeypatch.setattr(subprocess, "run", refused)
@@ -42,9 +42,9 @@ def test_where_it_cannot_be_had_there_is_none_and_a_line_says_why(root, monkeypa
 
 
 def test_what_was_taken_is_not_taken_again(root, monkeypatch):
-    asked: list[list[str]] = []
+    asked = []
 
-    def installed(command: list[str], cwd: Path, **_: object) -> None:
+    def installed(command, cwd, **_):
         asked.append(command)
         folder = cwd / "node_modules" / micropython.PACKAGE
         folder.mkdir(parents=True, exist_ok=True)
@@ -67,9 +67,9 @@ def test_what_was_taken_is_not_taken_again(root, monkeypatch):
 
 def test_two_that_ask_at_once_each_find_it_whole(root, monkeypatch):
     """As two processes that test a fresh clone do: the second begins later, and is there first."""
-    found: list[dict[str, bytes]] = []
+    found = []
 
-    def installed(_: list[str], cwd: Path, **__: object) -> None:
+    def installed(_, cwd, **__):
         begun.append(cwd)
         if len(begun) == 1:
             found.append(micropython.files(root))
@@ -78,7 +78,7 @@ def test_two_that_ask_at_once_each_find_it_whole(root, monkeypatch):
         for name in micropython.FILES:
             (folder / name).write_bytes(name.encode())
 
-    begun: list[Path] = []
+    begun = []
     monkeypatch.setattr(subprocess, "run", installed)
     monkeypatch.setattr(packages.shutil, "which", lambda _: "/usr/bin/npm")
     found.append(micropython.files(root))

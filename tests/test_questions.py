@@ -6,7 +6,6 @@ import math
 import re
 import xml.etree.ElementTree as ElementTree
 import zipfile
-from collections.abc import Callable, Iterator
 from functools import cache
 from itertools import combinations, permutations, product
 from pathlib import Path
@@ -16,12 +15,9 @@ import pytest
 import torch
 import yaml
 from moodle_xml_parser.parser import parse_string
-from playwright.sync_api import Browser
 
 from book import build
 from book.course import course, exams, questions
-from book.course.exams import Exam
-from book.course.questions import Question
 from book.editions import version
 from book.site.dependencies import BookError, full_stems, stems_with
 
@@ -34,17 +30,17 @@ QTI = {"q": "http://www.imsglobal.org/xsd/ims_qtiasiv1p2"}
 
 
 @cache
-def of(stem: str, seed: int = 7) -> list[Question]:
+def of(stem, seed=7):
     return questions.read(path_of(stem), seed)
 
 
-def path_of(stem: str) -> Path:
+def path_of(stem):
     own = ROOT / "book" / "lessons" / stem / "questions.yml"
     return FOLDER / "needed.yml" if stem == "needed" else own
 
 
 @pytest.mark.parametrize("stem", STEMS)
-def test_a_lesson_has_ten_questions_that_say_what_they_are_for(stem: str) -> None:
+def test_a_lesson_has_ten_questions_that_say_what_they_are_for(stem):
     """An exam asks one alone; neither length nor place tells the right option."""
     found = of(stem)
     assert len(found) == (5 if stem == "needed" else 10) == len({one.name for one in found})
@@ -65,13 +61,13 @@ def test_a_lesson_has_ten_questions_that_say_what_they_are_for(stem: str) -> Non
     assert stem == "needed" or len({*places}) > 1
 
 
-def test_a_floor_counts_the_characters_that_its_question_says_are_predicted() -> None:
+def test_a_floor_counts_the_characters_that_its_question_says_are_predicted():
     """By all strings with one pair: each of its six fillers or none, twice; the end is a space."""
     (one,) = (one for one in of("dialectical") if one.name == "dialectical-one-pair")
     p = float(re.search(r"(\d+) %", one.ask)[1]) / 100
     filler = {"": 1 - p} | dict.fromkeys("ab ", p / 3)
     texts = {f"({i}){j} ": x * y for i, x in filler.items() for j, y in filler.items()}
-    begins: dict[str, float] = {}
+    begins = {}
     for text, chance in texts.items():
         for end in range(len(text) + 1):
             begins[text[:end]] = begins.get(text[:end], 0) + chance
@@ -82,38 +78,38 @@ def test_a_floor_counts_the_characters_that_its_question_says_are_predicted() ->
     assert one.number == pytest.approx(cost / predicted, abs=one.within)
 
 
-def test_what_a_look_does_not_learn_from_is_one_of_its_options() -> None:
+def test_what_a_look_does_not_learn_from_is_one_of_its_options():
     """The gradient of a look holds neither the look before nor those after, so one is offered."""
     (one,) = (one for one in of("trm") if one.name == "trm-detach")
     other = [option for option in one.options if re.search(r"looks? (?:before|after)", option.text)]
     assert [option.right for option in other] == [True]
 
 
-def test_what_varies_follows_the_seed() -> None:
+def test_what_varies_follows_the_seed():
     many = [of("deep_qkv", seed)[0] for seed in range(40)]
     assert len({one.ask for one in many}) > 10
     assert of.__wrapped__("deep_qkv", 3) == of("deep_qkv", 3)
 
 
-def third(x: float, n: float) -> float:
+def third(x, n):
     z = y = 0.0
     for _ in range(int(n)):
         z = (x + y + z) / 3
     return (y + z) / 3
 
 
-def in_volume(height: float, factor: float) -> float:
+def in_volume(height, factor):
     box = torch.diag(torch.tensor([1.0, 1.0, height * factor]))
     return -torch.det(box @ box.T).item()
 
 
-def slope(a: float, w: float) -> float:
+def slope(a, w):
     weight = torch.tensor(w, requires_grad=True)
     (0.5 * (a * weight - 1) ** 2).backward()
     return weight.grad.item()
 
 
-ANOTHER_WAY: dict[str, tuple[str, Callable[..., float]]] = {
+ANOTHER_WAY = {
     "deep_qkv-floor": (r"(\d+)\D+(\d+)", lambda t, n: (t - 1) * math.log(n) / (2 * t)),
     "deep_qkv-seeds": (
         r"(\d+)",
@@ -137,7 +133,7 @@ ANOTHER_WAY: dict[str, tuple[str, Callable[..., float]]] = {
 
 
 @pytest.mark.parametrize("name", ANOTHER_WAY)
-def test_numbers_agree_with_another_way_to_them(name: str) -> None:
+def test_numbers_agree_with_another_way_to_them(name):
     said, way = ANOTHER_WAY[name]
     for seed in range(5):
         (one,) = (each for each in of(name.partition("-")[0], seed) if each.name == name)
@@ -146,7 +142,7 @@ def test_numbers_agree_with_another_way_to_them(name: str) -> None:
 
 
 @pytest.mark.parametrize("stem", STEMS)
-def test_questions_come_back_whole_from_moodles_format(stem: str) -> None:
+def test_questions_come_back_whole_from_moodles_format(stem):
     """The library reads no numbers, and of the rest neither points nor what is told to all."""
     asked = of(stem)
     xml = questions.moodle_xml(asked, "Week 1")
@@ -170,13 +166,13 @@ def test_questions_come_back_whole_from_moodles_format(stem: str) -> None:
             assert (value, within) == (one.number, one.within) and answer.get("fraction") == "100"
 
 
-def told(node: ElementTree.Element | None) -> str:
+def told(node):
     assert node is not None
     return " ".join(html.unescape(re.sub("<[^>]+>", "", str(node.text))).split())
 
 
 @pytest.mark.parametrize("stem", STEMS)
-def test_questions_come_back_whole_from_canvas_format(stem: str) -> None:
+def test_questions_come_back_whole_from_canvas_format(stem):
     """Read by ElementTree: of PyPI's packages pyslet, of 2017, knows QTI 1.2, and fails at this."""
     asked = {one.name: one for one in of(stem)}
     made = questions.canvas_qti(list(asked.values()), "Week 1", "2026-11-24")
@@ -212,7 +208,7 @@ def test_questions_come_back_whole_from_canvas_format(stem: str) -> None:
 
 
 @pytest.mark.parametrize("stem", STEMS)
-def test_a_page_for_self_test_has_every_option_and_no_script(stem: str) -> None:
+def test_a_page_for_self_test_has_every_option_and_no_script(stem):
     page = questions.self_test(of(stem), stem)
     assert "<script" not in page
     assert page.count("Right. ") == sum(bool(one.options) for one in of(stem))
@@ -233,7 +229,7 @@ NOT_WHOLE = [
 
 
 @pytest.mark.parametrize(("change", "said"), NOT_WHOLE)
-def test_an_entry_that_is_not_whole_is_named(change, said: str, tmp_path: Path) -> None:
+def test_an_entry_that_is_not_whole_is_named(change, said, tmp_path):
     entries = yaml.safe_load(path_of("deep_qkv").read_text("utf-8"))
     (entry,) = (each for each in entries if each["id"] == "control")
     change(entry)
@@ -254,16 +250,16 @@ EXAMS = FOLDER / "exams.yml"
 
 
 @cache
-def exams_of(seed: int, stems: tuple[str, ...] = tuple(STEMS_OF)) -> list[Exam]:
+def exams_of(seed, stems=tuple(STEMS_OF)):
     return exams.read(EXAMS, seed, stems)
 
 
-def all_of(title: str, seed: int) -> list[Exam]:
+def all_of(title, seed):
     return [exam for exam in exams_of(seed) if exam.title == title]
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_an_exam_is_an_hour_and_its_key_has_what_it_asks(seed: int) -> None:
+def test_an_exam_is_an_hour_and_its_key_has_what_it_asks(seed):
     found = exams_of(seed)
     assert [exam.minutes for exam in found] == [60] * 2 * exams.VERSIONS
     counts = {"Five": 5, "Six": 6, "Seven": 7, "Eight": 8, "Nine": 9, "Ten": 10}
@@ -287,7 +283,7 @@ def test_an_exam_is_an_hour_and_its_key_has_what_it_asks(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("title", ["Exam A", "Exam B"])
-def test_versions_ask_the_same_in_another_order_with_another_key(title: str, seed: int) -> None:
+def test_versions_ask_the_same_in_another_order_with_another_key(title, seed):
     """So that what is read off a neighbour's paper is wrong."""
     all_ = all_of(title, seed)
     assert [exam.version for exam in all_] == [1, 2, 3]
@@ -307,7 +303,7 @@ def test_versions_ask_the_same_in_another_order_with_another_key(title: str, see
     assert len({tuple(q.name for q in exam.questions) for exam in all_}) > 1
 
 
-def test_a_course_of_fewer_lessons_is_asked_of_these_only() -> None:
+def test_a_course_of_fewer_lessons_is_asked_of_these_only():
     entries = yaml.safe_load(EXAMS.read_text("utf-8"))
     asked = [one for entry in entries for one in (*entry["questions"], *entry["tasks"])]
     assert {stem for one in asked for stem in one["of"]} == {*STEMS_OF}
@@ -338,7 +334,7 @@ TIED = re.compile(
 """What an option says of other options, so that it cannot stand at another place."""
 
 
-def test_every_question_stands_alone_and_shuffles() -> None:
+def test_every_question_stands_alone_and_shuffles():
     """In banks, on slides and on paper it is met without its lesson, its options in any order."""
     found = [one for stem in STEMS for one in of(stem)]
     found += [one for exam in exams_of(7) for one in exam.questions]
@@ -353,11 +349,11 @@ def test_every_question_stands_alone_and_shuffles() -> None:
             assert not BOUND.search(own), (task.title, text)
 
 
-def plain(text: str) -> str:
+def plain(text):
     return re.sub(r"\W+", " ", re.sub(r"[\d.,−]+", "", text)).lower().strip()
 
 
-def test_no_question_of_an_exam_is_public(tmp_path: Path) -> None:
+def test_no_question_of_an_exam_is_public(tmp_path):
     """None is in a bank, and so in no self-test, poll or quiz; none in pages, decks or wheels."""
     banks = [one for stem in STEMS for one in of(stem)]
     entries = yaml.safe_load(EXAMS.read_text("utf-8"))
@@ -382,13 +378,13 @@ def test_no_question_of_an_exam_is_public(tmp_path: Path) -> None:
         assert not [line for line in telling if line in text]
 
 
-def disguises(colours: float) -> int:
+def disguises(colours):
     row = [0, *range(int(colours))]  # whose mirror image is no other naming of it
     names = permutations(range(int(colours)))
     return len({tuple(name[c] for c in row)[::way] for name in names for way in (1, -1)})
 
 
-PAPER_WAYS: dict[str, tuple[str, Callable[..., float]]] = {
+PAPER_WAYS = {
     "factor": (
         r"scores (\d), (\d) and (\d)",
         lambda *s: (torch.tensor(s[:2]).softmax(0)[0] / torch.tensor(s).softmax(0)[0]).item(),
@@ -397,10 +393,7 @@ PAPER_WAYS: dict[str, tuple[str, Callable[..., float]]] = {
         r"one in (\d+)(?s:.*)tries (\d+)",
         lambda rare, tried: math.exp(tried * math.log1p(-1 / rare)),
     ),
-    "twins": (
-        r"its (\d) colours",
-        disguises,
-    ),
+    "twins": (r"its (\d) colours", disguises),
     "power": (
         r"of 0.2 it is off by (\d+)(?s:.*)by (\d+)\.",
         lambda large, small: math.log2(large / small),
@@ -437,8 +430,8 @@ PAPER_WAYS: dict[str, tuple[str, Callable[..., float]]] = {
 }
 
 
-def test_every_number_of_an_exam_agrees_with_another_way_to_it() -> None:
-    keys: dict[str, set[float]] = {name: set() for name in PAPER_WAYS}
+def test_every_number_of_an_exam_agrees_with_another_way_to_it():
+    keys = {name: set() for name in PAPER_WAYS}
     exam_questions = (q for seed in range(5) for exam in exams_of(seed) for q in exam.questions)
     for one in (question for question in exam_questions if not question.options):
         said, way = PAPER_WAYS[one.name]
@@ -448,14 +441,14 @@ def test_every_number_of_an_exam_agrees_with_another_way_to_it() -> None:
     assert all(len(each) > 2 for each in keys.values())
 
 
-def right_of(name: str, seed: int) -> Iterator[tuple[str, str]]:
+def right_of(name, seed):
     for one in (one for exam in exams_of(seed) for one in exam.questions):
         if one.name == name:
             yield one.ask, one.key
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_options_whose_truth_can_be_computed_are_those(seed: int) -> None:
+def test_options_whose_truth_can_be_computed_are_those(seed):
     for ask, key in right_of("levels", seed):
         boards, right = (
             [*map(int, re.findall(what, ask))]
@@ -474,7 +467,7 @@ def test_options_whose_truth_can_be_computed_are_those(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("version", range(3))
-def test_numbers_of_an_exams_tasks_agree_with_another_way(seed: int, version: int) -> None:
+def test_numbers_of_an_exams_tasks_agree_with_another_way(seed, version):
     tasks = {
         task.title: task
         for title in ("Exam A", "Exam B")
@@ -512,7 +505,7 @@ def test_numbers_of_an_exams_tasks_agree_with_another_way(seed: int, version: in
     assert re.findall(r"\d+", task.parts[3].ask) == [str(comparisons)]
 
 
-def test_an_exam_that_is_none_is_named(tmp_path: Path) -> None:
+def test_an_exam_that_is_none_is_named(tmp_path):
     for change, said in (
         (lambda exam: exam["questions"].pop(), "takes"),
         (lambda exam: exam["questions"][0].pop("why"), "factor: it has"),
@@ -529,9 +522,7 @@ def test_an_exam_that_is_none_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("exam", exams_of(7), ids=lambda exam: exam.name)
-def test_an_exam_is_printed_on_a4_each_question_with_its_answers(
-    exam: Exam, browser: Browser, tmp_path: Path
-) -> None:
+def test_an_exam_is_printed_on_a4_each_question_with_its_answers(exam, browser, tmp_path):
     page = tmp_path / "exam.html"
     page.write_text(exams.paper(exam), "utf-8")
     shown = browser.new_page()

@@ -3,7 +3,6 @@
 import ast
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -40,7 +39,7 @@ def score(tokens):
 }
 
 
-def told(block: str) -> list[tuple[str, Any]]:
+def told(block):
     """Expressions of a block that stand alone on a line beside what they are: `1 + 1  # 2`.
 
     Or beside how it begins: `range(9)  # range(...`.
@@ -68,7 +67,7 @@ def told(block: str) -> list[tuple[str, Any]]:
 )
 def test_a_page_runs_as_it_stands(page, blocks, least, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    names: dict[str, Any] = {"__name__": "page"}
+    names = {"__name__": "page"}
     exec(GIVEN.get(page, ""), names)
     found, asked = BLOCK.findall((PAGES / f"{page}.md").read_text("utf-8")), 0
     for block in found:

@@ -30,20 +30,20 @@ NEWER = (
 )
 
 
-def teaching(name: str, *words: str, where: bool = True) -> None:
+def teaching(name, *words, where=True):
     path = BOOK / "teaching" / f"{name}.md"
     page = Says(path.name, {"page": path.read_text("utf-8")})
     page(*words, where=where)
     assert page.wrong == []
 
 
-def test_a_week_has_a_lesson_in_their_order() -> None:
+def test_a_week_has_a_lesson_in_their_order():
     source = (BOOK / "teaching" / "syllabus.md").read_text("utf-8")
     rows = re.findall(r"^\| \d \| \[\]\(\.\./lessons/\w+/(\w+)\.ipynb\)", source, re.M)
     assert rows == lesson_stems(BOOK.parent)
 
 
-def test_the_boards_are_right() -> None:
+def test_the_boards_are_right():
     side = recipe.TASK.side
     teaching(
         "syllabus",
@@ -54,7 +54,7 @@ def test_the_boards_are_right() -> None:
     )
 
 
-def test_the_oldest_browsers_have_what_the_widgets_use() -> None:
+def test_the_oldest_browsers_have_what_the_widgets_use():
     everything = "".join(path.read_text("utf-8") for path in WRITTEN)
     used = [since for feature, since in OLDEST.items() if feature in everything]
     assert not [feature for feature in NEWER if feature in everything]
@@ -65,14 +65,14 @@ def test_the_oldest_browsers_have_what_the_widgets_use() -> None:
     )
 
 
-def test_the_pages_for_teachers_are_in_the_contents() -> None:
+def test_the_pages_for_teachers_are_in_the_contents():
     """But for the one that is handed to programs, and the notebook of a project."""
     contents = (BOOK.parent / "_toc.yml").read_text("utf-8")
     pages = {page.stem for page in (BOOK / "teaching").glob("*.md")} - {"AGENTS", "audit"}
     assert {*re.findall(r"book/teaching/(\w+)\n", contents)} == pages
 
 
-def test_the_page_on_privacy_names_what_is_kept() -> None:
+def test_the_page_on_privacy_names_what_is_kept():
     keys = re.findall(r"`(attention-notes[^`]*)`", "".join(p.read_text("utf-8") for p in WRITTEN))
     assert len(keys) >= 2
     teaching("../reference/browsers", "under names that begin with `attention-notes`")

@@ -6,7 +6,6 @@ import sys
 import tarfile
 import time
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -21,7 +20,7 @@ FIRST = '"""A package."""\n\n__version__ = "0.2.0"\n'
 
 
 @pytest.fixture
-def tree(tmp_path: Path) -> Path:
+def tree(tmp_path):
     """What wheels are built from: this book's, but for the packages."""
     files = {f"{package}/__init__.py": FIRST.encode() for package in ("attn_notes", "book")}
     for name in (*exercises.BUILT, "book/editions/version.py"):
@@ -29,12 +28,12 @@ def tree(tmp_path: Path) -> Path:
     return exercises.written(tmp_path / "tree", files)
 
 
-def commit(root: Path, day: str = "2026-11-24T12:00:00Z") -> str:
+def commit(root, day="2026-11-24T12:00:00Z"):
     """Commit all that is there, then; returns the commit."""
     env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     env |= {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_COMMITTER_DATE": day}
 
-    def git(*command: str) -> str:
+    def git(*command):
         options = ["git", "-c", "user.name=me", "-c", "user.email=me@localhost"]
         done = subprocess.run([*options, *command], cwd=root, env=env, stdout=subprocess.PIPE)
         assert done.returncode == 0
@@ -47,7 +46,7 @@ def commit(root: Path, day: str = "2026-11-24T12:00:00Z") -> str:
 
 
 @pytest.fixture
-def new_york(monkeypatch: Patch) -> Iterator[None]:
+def new_york(monkeypatch):
     """This process's clock is five hours behind."""
     with monkeypatch.context() as patch:
         patch.setenv("TZ", "EST5")
@@ -57,13 +56,13 @@ def new_york(monkeypatch: Patch) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("new_york")
-def test_a_commit_has_its_day_by_utc_and_its_hash(tree: Path) -> None:
+def test_a_commit_has_its_day_by_utc_and_its_hash(tree):
     for day, named in (("2026-11-24T23:30:00-05:00", 1125), ("2026-12-01T12:00:00Z", 1201)):
         found = commit(tree, day)
         assert version.version(tree) == f"0.2.0+2026{named}.g{found[:7]}"
 
 
-def test_what_is_not_committed_counts_if_it_goes_into_the_wheel(tree: Path) -> None:
+def test_what_is_not_committed_counts_if_it_goes_into_the_wheel(tree):
     commit(tree)
     clean = version.version(tree)
     (tree / "book" / "lesson.md").touch()
@@ -77,7 +76,7 @@ def test_what_is_not_committed_counts_if_it_goes_into_the_wheel(tree: Path) -> N
     assert version.version(tree) == clean
 
 
-def test_a_commit_of_pages_alone_is_no_other_version_of_the_packages(tree: Path) -> None:
+def test_a_commit_of_pages_alone_is_no_other_version_of_the_packages(tree):
     first = commit(tree, "2026-11-24T12:00:00Z")
     for day, name, packages in (
         (25, "book/lessons/a/a.ipynb", first),
@@ -92,7 +91,7 @@ def test_a_commit_of_pages_alone_is_no_other_version_of_the_packages(tree: Path)
         assert version.version(tree, pages=False).endswith((packages or now)[:7])
 
 
-def test_a_tree_without_git_is_known_by_what_is_in_it(tree: Path, monkeypatch: Patch) -> None:
+def test_a_tree_without_git_is_known_by_what_is_in_it(tree, monkeypatch):
     """Also where git is not installed, and in the repository of something else."""
     alone = version.version(tree)
     assert alone.startswith("0.2.0+d")
@@ -108,7 +107,7 @@ def test_a_tree_without_git_is_known_by_what_is_in_it(tree: Path, monkeypatch: P
     assert version.version(tree) != alone
 
 
-def test_a_hook_of_another_repository_changes_nothing(tree: Path, monkeypatch: Patch) -> None:
+def test_a_hook_of_another_repository_changes_nothing(tree, monkeypatch):
     commit(tree)
     before = version.version(tree)
     other = tree.parent / "other"
@@ -118,7 +117,7 @@ def test_a_hook_of_another_repository_changes_nothing(tree: Path, monkeypatch: P
     assert version.version(tree) == before
 
 
-def test_the_wheel_has_it_in_its_name_and_in_the_package(tree: Path, monkeypatch: Patch) -> None:
+def test_the_wheel_has_it_in_its_name_and_in_the_package(tree, monkeypatch):
     """And is the same however often it is built: the times in it are the sources'."""
     monkeypatch.delenv("SOURCE_DATE_EPOCH", raising=False)
     os.utime(tree / "attn_notes" / "__init__.py", (1.6e9, 1.6e9))  # in September 2020
@@ -134,17 +133,13 @@ def test_the_wheel_has_it_in_its_name_and_in_the_package(tree: Path, monkeypatch
     assert inside.read("attn_notes/__init__.py").decode() == FIRST.replace("0.2.0", said)
 
 
-def test_an_editable_install_stays_at_the_release(
-    tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_editable_install_stays_at_the_release(tree, tmp_path, monkeypatch):
     commit(tree)
     monkeypatch.chdir(tree)
     assert version.build_editable(str(tmp_path)) == "attn_notes-0.2.0-py3-none-any.whl"
 
 
-def test_a_wheel_can_be_built_from_a_source_distribution(
-    tree: Path, tmp_path: Path, monkeypatch: Patch
-) -> None:
+def test_a_wheel_can_be_built_from_a_source_distribution(tree, tmp_path, monkeypatch):
     commit(tree)
     monkeypatch.chdir(tree)
     with tarfile.open(tmp_path / version.build_sdist(str(tmp_path))) as archive:
@@ -159,7 +154,7 @@ def test_a_wheel_can_be_built_from_a_source_distribution(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("package", ["attn_notes", "book"])
-def test_pip_builds_the_same_wheel(package: str, tree: Path, tmp_path: Path) -> None:
+def test_pip_builds_the_same_wheel(package, tree, tmp_path):
     commit(tree)
     options = ["--quiet", "--no-deps", "--no-index", "--no-build-isolation"]
     source = tree / "book" if package == "book" else tree
@@ -171,7 +166,7 @@ def test_pip_builds_the_same_wheel(package: str, tree: Path, tmp_path: Path) -> 
 
 
 @pytest.mark.slow
-def test_the_wheel_holds_the_whole_package_its_license_and_nothing_else(wheel: Path) -> None:
+def test_the_wheel_holds_the_whole_package_its_license_and_nothing_else(wheel):
     names, package = zipfile.ZipFile(wheel).namelist(), ROOT / "attn_notes"
     ours = [path for path in package.rglob("*") if path.is_file() and path.suffix != ".pyc"]
     assert {"weights", "programs"} <= {path.parent.name for path in ours}
@@ -182,7 +177,7 @@ def test_the_wheel_holds_the_whole_package_its_license_and_nothing_else(wheel: P
     assert wheel.stat().st_size < 2**20  # what a reader is told is small
 
 
-def test_the_wheel_of_the_book_holds_what_notebooks_import_and_no_page(wheels: list[Path]) -> None:
+def test_the_wheel_of_the_book_holds_what_notebooks_import_and_no_page(wheels):
     names = [Path(name) for name in zipfile.ZipFile(wheels[0]).namelist()]
     assert {"kit", "lessons", "page"} == {
         name.parts[1] for name in names if len(name.parts) > 2 and name.parts[0] == "book"

@@ -1,7 +1,5 @@
 """A page asks for one file of a kind, and a page of before has what changed since."""
 
-from pathlib import Path
-
 import pytest
 from sphinx.errors import ExtensionError
 
@@ -30,7 +28,7 @@ JOINED = """<head>
 </head><link rel="stylesheet" href="../_static/cell/editor.css">"""
 
 
-def site(folder: Path) -> Path:
+def site(folder):
     files = {
         "styles/theme.css": '@import "../basic.css";\nb { top: 1px }',
         "basic.css": "a { background: url(file.png) }",
@@ -46,12 +44,12 @@ def site(folder: Path) -> Path:
     )
 
 
-def asked(made: Path) -> dict[str, str]:
+def asked(made):
     kinds = {"css": "*.css", "js": "*[!r].js", "later": "*.later.js"}
     return {kind: next((made / "_static").glob(f"joined-{of}")).name for kind, of in kinds.items()}
 
 
-def test_one_file_of_a_kind_in_their_order(tmp_path: Path) -> None:
+def test_one_file_of_a_kind_in_their_order(tmp_path):
     made = site(tmp_path)
     join(made)
     names = asked(made)
@@ -68,14 +66,14 @@ def test_one_file_of_a_kind_in_their_order(tmp_path: Path) -> None:
     assert (made / "book/page.html").read_text("utf-8") == page
 
 
-def test_what_stands_in_a_joined_file_is_not_kept_for_offline_as_well(tmp_path: Path) -> None:
+def test_what_stands_in_a_joined_file_is_not_kept_for_offline_as_well(tmp_path):
     made = site(tmp_path)
     join(made)
     kept = {f"_static/{name}" for name in (*asked(made).values(), "basic.css", "three.js")}
     assert {*offline.listed(made, ())[""]} == kept
 
 
-def test_what_changes_later_reaches_a_page_that_is_not_rendered_again(tmp_path: Path) -> None:
+def test_what_changes_later_reaches_a_page_that_is_not_rendered_again(tmp_path):
     made = site(tmp_path)
     join(made)
     before = (made / "book/page.html").read_text("utf-8")
@@ -86,7 +84,7 @@ def test_what_changes_later_reaches_a_page_that_is_not_rendered_again(tmp_path: 
     assert [was for was in before.splitlines() if was not in after] == [before.splitlines()[1]]
 
 
-def test_what_no_page_asks_for_goes(tmp_path: Path) -> None:
+def test_what_no_page_asks_for_goes(tmp_path):
     made = site(tmp_path)
     join(made)
     written(made, {"book/page.html": PAGE.replace("print.css", "basic.css")})
@@ -96,7 +94,7 @@ def test_what_no_page_asks_for_goes(tmp_path: Path) -> None:
     assert len([*(made / "_static").glob("joined-*.css")]) == 1
 
 
-def test_a_sheet_that_asks_for_what_lies_beside_it_is_refused(tmp_path: Path) -> None:
+def test_a_sheet_that_asks_for_what_lies_beside_it_is_refused(tmp_path):
     made = site(tmp_path)
     written(made, {"_static/styles/theme.css": "b { background: url('beside.png') }"})
     with pytest.raises(ExtensionError, match=r"styles/theme\.css asks for files"):

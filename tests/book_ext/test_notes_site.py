@@ -55,7 +55,7 @@ def test_a_font_whose_file_is_left_out_is_not_asked_for(tmp_path):
     assert mended == f"a{{}}{''.join(there)}b{{}}"
 
 
-def notebook(*cells: tuple[str, str]) -> nbformat.NotebookNode:
+def notebook(*cells):
     view, kept = (f"application/vnd.jupyter.widget-{what}+json" for what in ("view", "state"))
     one = {"model_module": "anywidget", "state": {"_esm": "", "n": 7}}
     states = {model: copy.deepcopy(one) for _, model in cells}
