@@ -154,10 +154,8 @@ def in_zip(book, week):
 def two(book, week):
     other = homework.sheet(week, "0.2.0")
     for name in ("floor", "leak"):
-        book.cells[at(book, name)], other.cells[at(other, name)] = (
-            other.cells[at(other, name)],
-            book.cells[at(book, name)],
-        )
+        puts(name, book.cells[at(book, name)].source)(other, week)
+        stub(name)(book, week)
     return {"a.ipynb": nbformat.writes(book).encode(), "b.ipynb": nbformat.writes(other).encode()}
 
 
@@ -171,20 +169,17 @@ def page(book, week):
     return {"x.ipynb": nbformat.writes(book).encode(), "answers.json": json.dumps(told).encode()}
 
 
-def reversed_cells(book, week):
-    """A helper below the cell that needs its value, by somebody who went back and forth."""
-    puts("floor", "scale = HALF\n" + FLOOR.replace("2 *", "scale *"))(book, week)
-    book.cells.append(code("HALF = 2"))
+@change
+def ends(book, week, source):
+    book.cells.append(code(source))
 
 
+BOTH_CHECKS = "checks.floor(floor)\nchecks.future_leak(future_leak)"
+
+
+LIBRARIES = ("time", "warnings", "enum", "logging", "os, sys", "matplotlib.pyplot as plt")
 FLOORS = {
-    **{
-        f"imports {name}": f"import {name}\n{FLOOR}"
-        for name in (
-            *("time", "warnings", "enum", "logging", "os, sys", "matplotlib.pyplot as plt"),
-            "pandas as pd",
-        )
-    },
+    **{f"imports {name}": f"import {name}\n{FLOOR}" for name in (*LIBRARIES, "pandas as pd")},
     "future": f"from __future__ import annotations\n{FLOOR}",
     "main": f"{FLOOR}\nif __name__ == '__main__':\n    print(floor(3, 3))",
     "lambda": "import math\nfloor = lambda n, k: (k - 1) * math.log(n) / (2 * k)",
@@ -273,18 +268,16 @@ RIGHT = {
     "two files": two,
     "page and notebook": page,
     "no checks": drops(*(f"{name}-check" for name in ("floor", "leak", "rank", "verdict"))),
-    "checks at the end": both(
-        drops("floor-check", "leak-check"),
-        lambda book, week: book.cells.append(
-            code("checks.floor(floor)\nchecks.future_leak(future_leak)")
-        ),
-    ),
+    "checks at the end": both(drops("floor-check", "leak-check"), ends(BOTH_CHECKS)),
     "no setup": drops("floor-setup"),
     "star": both(
         above("floor", "from book.lessons.deep_qkv.checks import floor as look"),
         puts("floor-check", "look(floor)"),
     ),
-    "back and forth": reversed_cells,
+    # A helper below the cell that needs its value, by somebody who went back and forth.
+    "back and forth": both(
+        floor("scale = HALF\n" + FLOOR.replace("2 *", "scale *")), ends("HALF = 2")
+    ),
     "own file": both(
         above("floor", "open('two.txt', 'w').write('2')"),
         floor(FLOOR.replace("2 *", "int(open('two.txt').read()) *")),
@@ -296,45 +289,47 @@ RIGHT = {
     **{name: above("leak", source) for name, source in ABOVE_LEAK.items()},
 }
 
+OTHER_FLOORS = {
+    "needs pandas": (
+        f"import pandas\n{FLOOR.replace('return cost', 'return pandas.to(cost)')}",
+        "?",
+    ),
+    "renamed alone": (FLOOR.replace("def floor", "def my_floor"), "?"),
+    "fenced code": (f"```python\n{FLOOR}\n```", 0),
+    "wrong": ("def floor(n, k): return n", 0),
+    "in part": (FLOOR.replace("(2 * length)", "6"), 1),
+    "stops": ("def floor(n, k): return 1 / 0", 0),
+    "never ends": ("def floor(n, k):\n    while True: pass", 0),
+    "waits": ("import time\ndef floor(n, k): time.sleep(10**5)", 0),
+    "asks inside": ("def floor(n, k): return float(input())", 0),
+    "no Python": ("def floor(n, k:\n    return 1", 0),
+}
+VERDICTS = {
+    "wrong verdict": ("{}\nanswer['verdict'] = 'no difference'", 1.5),
+    "number as a number": ("number = 42\n{}\ncase = (case[0], number)", 3),
+    "no number": ("{}\ncase = case[0], '...'", "?"),
+    "another's case": ("{}\ncase = 0", "?"),
+    "number and no answer": ("{}\nanswer = {{'p': ..., 'verdict': ...}}", 0),
+}
+"""Answers that are worth as much."""
+SAID_TO_BE_RIGHT = {
+    "says right": "def floor(n, k): return n",
+    "lost helper": "def floor(n, k): return helper(n, k)",
+}
+
 HABITS = {
     **{name: (change, "2 4 0 3 3") for name, change in RIGHT.items()},
-    "needs pandas": (
-        floor("import pandas\n" + FLOOR.replace("return cost", "return pandas.to(cost)")),
-        "? 4 0 3 3",
-    ),
-    "renamed alone": (floor(FLOOR.replace("def floor", "def my_floor")), "? 4 0 3 3"),
-    "fenced code": (floor(f"```python\n{FLOOR}\n```"), "0 4 0 3 3"),
+    **{name: (floor(source), f"{worth} 4 0 3 3") for name, (source, worth) in OTHER_FLOORS.items()},
+    **{
+        name: (rewrites("verdict", source), f"2 4 0 3 {worth}")
+        for name, (source, worth) in VERDICTS.items()
+    },
+    **{
+        name: (both(floor(source), says("floor", "Right: it is.")), "? 4 0 3 3")
+        for name, source in SAID_TO_BE_RIGHT.items()
+    },
     "not begun": (both(*map(stub, ("floor", "leak", "rank", "verdict"))), "0 0 0 0 0"),
-    "wrong": (floor("def floor(n, k): return n"), "0 4 0 3 3"),
-    "in part": (floor(FLOOR.replace("(2 * length)", "6")), "1 4 0 3 3"),
     "wrong gate": (puts("rank", "answer = 1, 2"), "2 4 0 0 3"),
-    "wrong verdict": (
-        rewrites("verdict", "{}\nanswer['verdict'] = 'no difference'"),
-        "2 4 0 3 1.5",
-    ),
-    "number as a number": (
-        rewrites("verdict", "number = 42\n{}\ncase = (case[0], number)"),
-        "2 4 0 3 3",
-    ),
-    "no number": (rewrites("verdict", "{}\ncase = case[0], '...'"), "2 4 0 3 ?"),
-    "another's case": (rewrites("verdict", "{}\ncase = 0"), "2 4 0 3 ?"),
-    "number and no answer": (
-        rewrites("verdict", "{}\nanswer = {{'p': ..., 'verdict': ...}}"),
-        "2 4 0 3 0",
-    ),
-    "stops": (floor("def floor(n, k): return 1 / 0"), "0 4 0 3 3"),
-    "never ends": (floor("def floor(n, k):\n    while True: pass"), "0 4 0 3 3"),
-    "waits": (floor("import time\ndef floor(n, k): time.sleep(10**5)"), "0 4 0 3 3"),
-    "asks inside": (floor("def floor(n, k): return float(input())"), "0 4 0 3 3"),
-    "no Python": (floor("def floor(n, k:\n    return 1"), "0 4 0 3 3"),
-    "says right": (
-        both(floor("def floor(n, k): return n"), says("floor", "Right: it is.")),
-        "? 4 0 3 3",
-    ),
-    "lost helper": (
-        both(floor("def floor(n, k): return helper(n, k)"), says("floor", "Right: it is.")),
-        "? 4 0 3 3",
-    ),
 }
 """What they do → the points of each exercise."""
 
@@ -347,6 +342,6 @@ def handed_in(week):
         made = made[0] if isinstance(made, list) else made
         if not isinstance(made, dict):
             made = {"Blatt (1).ipynb": made or nbformat.writes(book).encode()}
-        for file, content in made.items():
-            files[f"{name}_{number}_assignsubmission_file_/{file}"] = content
+        folder = f"{name}_{number}_assignsubmission_file_"
+        files |= {f"{folder}/{file}": content for file, content in made.items()}
     return files
