@@ -3,14 +3,13 @@
 import ast
 import re
 from functools import cache
-from pathlib import Path
 
 from book.site.dependencies import lesson_page, lesson_stems, pages_of
 from book.site.extension import words as glossary
 
-from . import exercises
+from .exercises import ROOT
+from .exercises import cells as cells_of
 
-ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "book" / "reference" / "glossary.md").read_text("utf-8")
 SYMBOLS = PAGE.partition("\n## Symbols\n")[2].split("\n### ")[1:]
 STEMS = lesson_stems(ROOT)
@@ -21,7 +20,7 @@ STEMS = lesson_stems(ROOT)
 
 @cache
 def cells(stem):
-    found = [exercises.cells(ROOT / path, prose=True).values() for path in pages_of(ROOT, stem)]
+    found = [cells_of(ROOT / path, prose=True).values() for path in pages_of(ROOT, stem)]
     return tuple(re.sub(r"```.*?```", "", cell, flags=re.S) for page in found for cell in page)
 
 
@@ -36,9 +35,8 @@ def phrases(path):
 
 @cache
 def prose(stem):
-    room = ROOT / "book" / "lessons" / stem
     said = [*cells(stem)]
-    for path in sorted(room.glob("*.py")):
+    for path in (ROOT / "book" / "lessons" / stem).glob("*.py"):
         said += phrases(path)
         if path.name == "claims.py" and "Finding" in path.read_text("utf-8"):
             said += ["held", "did not hold", "could not be told"]  # what its table shows
@@ -59,16 +57,13 @@ def says(stem, word):
 
 def entries(page):
     (body,) = re.findall(r"^```\{glossary\}\n(.*?)^```$", page, re.M | re.S)
-    found = []
     for block in body.strip().split("\n\n"):
-        lines = block.split("\n")
-        words = [line for line in lines if not line.startswith(" ")]
-        meaning = " ".join(line.strip() for line in lines if line.startswith(" "))
-        found.append((words, meaning, re.findall(r"\]\(\.\./lessons/\w+/(\w+)\.ipynb\)", meaning)))
-    return found
+        words = re.findall(r"^\S.*", block, re.M)
+        meaning = " ".join(re.findall(r"^ +(.*)", block, re.M))
+        yield words, meaning, re.findall(r"\]\(\.\./lessons/\w+/(\w+)\.ipynb\)", meaning)
 
 
-ENTRIES = entries(PAGE)
+ENTRIES = [*entries(PAGE)]
 WORDS = {word.lower(): stems for words, _, stems in ENTRIES for word in words}
 
 
@@ -118,12 +113,9 @@ HOUSE = {
 
 
 def test_words_of_the_house_lead_from_the_glossary_to_each_chapter_that_uses_them():
-    wrong = {}
     for stem in STEMS:
         house = {word for said, word in HOUSE.items() if re.search(rf"\b{said}\b", prose(stem))}
-        if missing := {word for word in house if stem not in WORDS.get(word, [])}:
-            wrong[stem] = missing
-    assert wrong == {}
+        assert {word for word in house if stem not in WORDS.get(word, [])} == set(), stem
 
 
 # Symbols
@@ -152,13 +144,12 @@ def written(stem, formula):
 
 
 def tabulated(stem):
-    section = "".join(
-        part for part in SYMBOLS if f"](../{lesson_page(stem).relative_to('book')})" in part
-    )  # if it has any
+    link = f"](../{lesson_page(stem).relative_to('book')})"
+    section = "".join(part for part in SYMBOLS if link in part)  # if it has any
     rows = re.findall(r"^\| (\$.*?) \| (.*) \|$", section, re.M)
     assert all(meaning.strip() for _, meaning in rows)
-    return {s for column, _ in rows for math in re.findall(r"\$(.*?)\$", column)
-            for s in symbols(math)}  # fmt: skip
+    formulas = [math for column, _ in rows for math in re.findall(r"\$(.*?)\$", column)]
+    return {symbol for math in formulas for symbol in symbols(math)}
 
 
 def test_the_table_has_the_symbols_of_displayed_equations_and_no_other_than_the_chapters():

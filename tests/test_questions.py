@@ -388,17 +388,11 @@ PAPER_WAYS = {
     ),
     "given-first": (
         r"has (\d+) letters(?s:.*)others (\d)(?s:.*)from (\d)\.",
-        lambda n, copies, m: (
-            sum([0.0] * int(copies) + [math.log(m)] * int(n - 1 - copies)) / (n - 1)
-        ),
+        lambda n, copies, m: sum([math.log(m)] * int(n - 1 - copies)) / (n - 1),
     ),
     "enough-seeds": (
         r"chance of (0\.\d+)",
-        lambda level: min(
-            n
-            for n in range(2, 9)
-            if 2 / sum(i.bit_count() == n for i in range(2 ** (2 * n))) < level
-        ),
+        lambda level: min(n for n in range(2, 9) if 2 * smallest(n) < level),
     ),
     "sharp": (
         r"is (\d) times(?s:.*?)(\d+) others",
@@ -406,10 +400,7 @@ PAPER_WAYS = {
     ),
     "no-twin": (
         r"it, (\d) in number(?s:.*)1 in (\d)",
-        lambda twins, d: (
-            sum(all(i == 0 for i in draws) for draws in product(range(int(d)), repeat=int(twins)))
-            / d**twins
-        ),
+        lambda twins, d: 1 / len([*product(range(int(d)), repeat=int(twins))]),
     ),
     "settles": (
         r"\+ (\d) y(?s:.*)\+ (\d) x",
