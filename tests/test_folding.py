@@ -17,25 +17,14 @@ FOLDED = [
     "first, second = measure.train(recipe.KINDS, seeds=recipe.SEEDS)\nwidget.run = 'here'",
 ]
 READ = [
-    "def floor(n):\n    return figures.best(n)",
-    "for step in range(10):\n    train(step)",
-    "h = h + net(h)",
-    "loss = F.cross_entropy(model(x), y)",
-    "torch.manual_seed(0)",
-    "print(figures.training(live))",
-    "[figures.one(x) for x in runs]",
-    "figures.bars(scores > 0)",
-    "no = -inf",
-    "class Cat(nn.Module):\n    pass",
-    "show = lambda step: figures.one(step)",
-    "both = one and other.seen()",
-    "model = first() if small else second()",
-    "seen = {figures.one(x) for x in runs}",
-    "try:\n    checks.one()\nexcept ValueError:\n    figures.none()",
-    "",
-    "# nothing but a word\n",
-    "rate = 0.01",
-]
+    "def floor(n):\n    return figures.best(n)", "for step in range(10):\n    train(step)",
+    "class Cat(nn.Module):\n    pass", "show = lambda step: figures.one(step)",
+    "try:\n    checks.one()\nexcept ValueError:\n    figures.none()", "h = h + net(h)",
+    "loss = F.cross_entropy(model(x), y)", "torch.manual_seed(0)", "print(figures.training(live))",
+    "[figures.one(x) for x in runs]", "seen = {figures.one(x) for x in runs}", "no = -inf",
+    "figures.bars(scores > 0)", "both = one and other.seen()", "rate = 0.01",
+    "model = first() if small else second()", "", "# nothing but a word\n",
+]  # fmt: skip
 
 
 def test_a_cell_that_only_calls_the_package_is_folded_and_one_that_does_something_is_not():

@@ -202,35 +202,33 @@ NESTED = BOOK
 for _ in range(9):
     NESTED = zipped("x.zip", NESTED)
 BOMB = zipped("x.ipynb", bytes(2**26))
+NOTHING_READ = {
+    "null.ipynb": b"null", "number.ipynb": {"cells": 3, "metadata": {}}, "nul.ipynb": bytes(1000),
+    "list.json": b"[[1]]", "cut.ipynb": BOOK[: len(BOOK) // 2], "number.json": b"1" * 5000,
+    "saved.json": {"lesson": 3, "exercises": [None, 1]},
+}  # fmt: skip
+OTHERS = {
+    "pdf": b"%PDF-1.4", "html": b"<!DOCTYPE html><p>x", "rar": b"Rar!\x1a\7\0",
+    "7z": b"7z\xbc\xaf\x27\x1c", "jpg": b"\xff\xd8\xff\xe0", "doc": b"\xd0\xcf\x11\xe0",
+}  # fmt: skip
 ODD = {
     "short.zip": (zipped("x.ipynb", BOOK)[:2000], "is damaged"),
     "bomb.zip": (BOMB, "of a file 50 MB are read"),
     "lying.zip": (both_heads(BOMB, 22, b"\n\0\0\0"), "x.ipynb is"),
     "nested.zip": (NESTED, "is a zip in too many others"),
-    "null.ipynb": (b"null", "is no notebook"),
-    "number.ipynb": ({"cells": 3, "metadata": {}}, "is no notebook"),
+    **{name: (content, "is no notebook") for name, content in NOTHING_READ.items()},
+    **{f"x.{kind}": (content, f"is no notebook, but {kind}") for kind, content in OTHERS.items()},
     "latin.ipynb": (b'{"cells": ["\xfc"]}', "has none of this week's"),
     "deep.ipynb": (DEEP, "nested too deep"),
     "texts.ipynb": ({"cells": ["a", None, 3, []], "metadata": None}, "has none of this week's"),
     "long.ipynb": (sheet({"floor": "x = 1\n" * 400_000}), "more than 2,000,000 characters"),
     "cells.ipynb": ({"cells": [{}] * 2000, "metadata": {}}, "more than 1,000 cells"),
     "week.ipynb": ({**sheet({}), "metadata": {homework.SHEET: {"week": "\ud800\n"}}}, "%D800"),
-    "list.json": (b"[[1]]", "is no notebook"),
-    "nul.ipynb": (bytes(1000), "is no notebook"),
-    "cut.ipynb": (BOOK[: len(BOOK) // 2], "is no notebook"),
-    "number.json": (b"1" * 5000, "is no notebook"),
-    "essay.pdf": (b"%PDF-1.4", "is no notebook, but pdf. Hand in the notebook itself"),
-    "export.html": (b"<!DOCTYPE html><p>x", "is no notebook, but html"),
-    "all.rar": (b"Rar!\x1a\7\0", "is no notebook, but rar"),
-    "all.7z": (b"7z\xbc\xaf\x27\x1c", "is no notebook, but 7z"),
-    "photo.jpg": (b"\xff\xd8\xff\xe0", "is no notebook, but jpg"),
-    "word.doc": (b"\xd0\xcf\x11\xe0", "is no notebook, but doc"),
     "word.docx": (zipped("[Content_Types].xml", b"<x/>"), "is a document"),
     "other.py": (b"print(1)", ""),
     "cut.tar.gz": (TAR[:300], "is damaged"),
     "none.tar": (b"mine", "is damaged"),
     "empty.zip": (zipped("x.ipynb", b"")[-22:], "is damaged"),
-    "saved.json": ({"lesson": 3, "exercises": [None, 1]}, "is no notebook"),
 }
 """What students handed in, and what is said of it."""
 
@@ -300,7 +298,7 @@ def test_an_odd_file_costs_one_row_and_the_row_says_why(tmp_path):
         assert len([*new.glob("feedback/*/feedback.html")]) == len(found) + 1
         with (new / "grades.csv").open(encoding="utf-8") as file:
             told = {row["student"]: row["notes"] for row in csv.DictReader(file)}
-        assert "but rar" in told["all.rar"] and told["bom.ipynb"] == ""
+        assert "but rar" in told["x.rar"] and told["bom.ipynb"] == ""
 
 
 HEADS = [(6, 1, "locked by a password"), (8, 9, "packed in a way"), (14, 7, "damaged")]

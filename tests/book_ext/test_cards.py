@@ -3,14 +3,13 @@ three sentences, with which the README begins as well."""
 
 import json
 import re
-from pathlib import Path
 
 import pytest
 
 from book.site.dependencies import all_stems, full_stems, lesson_page, notebook_paths, read_notebook
 from book.site.extension import cards
+from tests.exercises import ROOT
 
-ROOT = Path(__file__).parents[2]
 ALL = [path.stem for path in notebook_paths(ROOT) if path.stem == path.parent.name]
 
 
