@@ -6,20 +6,15 @@ left to the teacher, who is told why.
 """
 
 import json
-import zipfile
-from collections.abc import Callable
 from functools import partial
-from io import BytesIO
-from typing import Any
 
 import nbformat
-from nbformat import NotebookNode
 
 from book.course import homework
-from book.course.homework import Week
 from book.lessons.deep_qkv import checks
 
 from .exercises import answer_of
+from .test_grading import zipped
 
 FLOOR = """\
 def floor(letters, length):
@@ -39,19 +34,16 @@ def future_leak(model, tokens):
     return worst"""
 RANK = "answer = (torch.ones(6, 1), torch.tensor([[2.0, 0.0, -1.0]]))"
 
-Change = Callable[[NotebookNode, Week], Any]
-
 
 def sheet(week):
     """The sheet of a student who has all right but the open exercise, which is not begun."""
     (one,) = (one for one in week.exercises if one.name == "verdict")
     right = answer_of(checks.part, 1000 * one.case + 42)
     verdict = f"{one.stub.replace('...', '042', 1)}\nanswer = {right}"
+    book = homework.sheet(week, "0.2.0")
     answers = {"floor": FLOOR, "leak": LEAK, "rank": RANK, "verdict": verdict}
-    found = homework.sheet(week, "0.2.0")
-    for cell in found.cells:
-        cell.source = answers.get(cell.id, cell.source)
-    return found
+    both(*(puts(name, source) for name, source in answers.items()))(book, week)
+    return book
 
 
 def at(book, name):
@@ -142,13 +134,9 @@ def program(book, week):
 
 
 def in_zip(book, week):
-    book.cells[at(book, "floor")].source = "from mine import floor\nn = open('n.txt').read()"
-    made = BytesIO()
-    with zipfile.ZipFile(made, "w") as archive:
-        archive.writestr("all/sheet.ipynb", nbformat.writes(book))
-        archive.writestr("mine.py", FLOOR)
-        archive.writestr("n.txt", "3")
-    return {"all.zip": made.getvalue()}
+    floor("from mine import floor\nn = open('n.txt').read()")(book, week)
+    files = {"all/sheet.ipynb": book, "mine.py": FLOOR.encode(), "n.txt": b"3"}
+    return {"all.zip": zipped(files)}
 
 
 def two(book, week):
@@ -156,17 +144,15 @@ def two(book, week):
     for name in ("floor", "leak"):
         puts(name, book.cells[at(book, name)].source)(other, week)
         stub(name)(book, week)
-    return {"a.ipynb": nbformat.writes(book).encode(), "b.ipynb": nbformat.writes(other).encode()}
+    return {"a.ipynb": book, "b.ipynb": other}
 
 
 def page(book, week):
     """Answers that a page has saved, and the verdict in a notebook."""
     names = ("floor", "leak", "rank")
     saved = [{"name": name, "answer": book.cells[at(book, name)].source} for name in names]
-    for name in names:
-        stub(name)(book, week)
-    told = {"lesson": week.stem, "exercises": saved}
-    return {"x.ipynb": nbformat.writes(book).encode(), "answers.json": json.dumps(told).encode()}
+    both(*map(stub, names))(book, week)
+    return {"x.ipynb": book, "answers.json": {"lesson": week.stem, "exercises": saved}}
 
 
 @change
@@ -341,7 +327,7 @@ def handed_in(week):
         made = change(book, week)
         made = made[0] if isinstance(made, list) else made
         if not isinstance(made, dict):
-            made = {"Blatt (1).ipynb": made or nbformat.writes(book).encode()}
+            made = {"Blatt (1).ipynb": made or book}
         folder = f"{name}_{number}_assignsubmission_file_"
         files |= {f"{folder}/{file}": content for file, content in made.items()}
     return files

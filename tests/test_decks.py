@@ -160,7 +160,6 @@ def test_a_slides_state_has_what_its_widget_needs_and_no_more():
 def test_what_is_wrong_with_an_entry_is_said(tmp_path):
     there = tmp_path / decks.LESSONS / "one"
     for entry, problem in (
-        ({"title": "A", "plan": 1}, "it is one of question"),
         ({"title": "A", "plan": 2, "board": "x"}, "its step is one of 1 to 1, not 2"),
         ({"plan": 1, "board": "x"}, "it needs a title"),
         ({"title": "A", "plan": 1, "board": "x", "ask": "y"}, "it says ask"),

@@ -48,10 +48,16 @@ def exercise(name):
     return next(one for one in SORTERS.exercises if one.name == name)
 
 
-def packed(path, files):
-    with zipfile.ZipFile(path, "w") as archive:
+def zipped(files, kind=zipfile.ZIP_DEFLATED):
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", kind) as archive:
         for name, content in files.items():
             archive.writestr(name, content if isinstance(content, bytes) else json.dumps(content))
+    return made.getvalue()
+
+
+def packed(path, files):
+    path.write_bytes(zipped(files))
     return path
 
 
@@ -118,7 +124,7 @@ def test_every_layout_is_read(tmp_path):
         assert found.student == student and sources(box, "floor") == [MINE] and box.notes == []
         assert found.places[0].late == ("LATE" in name)
     written(tmp_path / "submitted", {f"ada/{SORTERS.name}/week.ipynb": book})
-    inner = packed(tmp_path / "inner.zip", {"deep/Copy of x.ipynb": book}).read_bytes()
+    inner = zipped({"deep/Copy of x.ipynb": book})
     both = submissions.read(tmp_path / "submitted", SORTERS) + read(tmp_path, {"ada/x.zip": inner})
     told = [(one.student.name, sources(opened(one), "floor")) for one in both]
     assert told == [("ada", [MINE])] * 2
@@ -162,13 +168,6 @@ def test_files_of_one_student_are_all_read_and_what_is_odd_is_told(tmp_path):
 # What one student hands in stops nothing but that student's row
 
 
-def zipped(name, content, kind=zipfile.ZIP_DEFLATED):
-    made = io.BytesIO()
-    with zipfile.ZipFile(made, "w", kind) as archive:
-        archive.writestr(name, content)
-    return made.getvalue()
-
-
 def both_heads(content, offset, value):
     """Set what a zip says of its first file, before it and at the end: offset in the first."""
     for there in (offset, content.index(b"PK\1\2") + offset + 2):
@@ -200,8 +199,8 @@ with tarfile.open(fileobj=_made, mode="w:gz") as _archive:
 TAR = _made.getvalue()
 NESTED = BOOK
 for _ in range(9):
-    NESTED = zipped("x.zip", NESTED)
-BOMB = zipped("x.ipynb", bytes(2**26))
+    NESTED = zipped({"x.zip": NESTED})
+BOMB = zipped({"x.ipynb": bytes(2**26)})
 NOTHING_READ = {
     "null.ipynb": b"null", "number.ipynb": {"cells": 3, "metadata": {}}, "nul.ipynb": bytes(1000),
     "list.json": b"[[1]]", "cut.ipynb": BOOK[: len(BOOK) // 2], "number.json": b"1" * 5000,
@@ -212,7 +211,7 @@ OTHERS = {
     "7z": b"7z\xbc\xaf\x27\x1c", "jpg": b"\xff\xd8\xff\xe0", "doc": b"\xd0\xcf\x11\xe0",
 }  # fmt: skip
 ODD = {
-    "short.zip": (zipped("x.ipynb", BOOK)[:2000], "is damaged"),
+    "short.zip": (zipped({"x.ipynb": BOOK})[:2000], "is damaged"),
     "bomb.zip": (BOMB, "of a file 50 MB are read"),
     "lying.zip": (both_heads(BOMB, 22, b"\n\0\0\0"), "x.ipynb is"),
     "nested.zip": (NESTED, "is a zip in too many others"),
@@ -224,11 +223,11 @@ ODD = {
     "long.ipynb": (sheet({"floor": "x = 1\n" * 400_000}), "more than 2,000,000 characters"),
     "cells.ipynb": ({"cells": [{}] * 2000, "metadata": {}}, "more than 1,000 cells"),
     "week.ipynb": ({**sheet({}), "metadata": {homework.SHEET: {"week": "\ud800\n"}}}, "%D800"),
-    "word.docx": (zipped("[Content_Types].xml", b"<x/>"), "is a document"),
+    "word.docx": (zipped({"[Content_Types].xml": b"<x/>"}), "is a document"),
     "other.py": (b"print(1)", ""),
     "cut.tar.gz": (TAR[:300], "is damaged"),
     "none.tar": (b"mine", "is damaged"),
-    "empty.zip": (zipped("x.ipynb", b"")[-22:], "is damaged"),
+    "empty.zip": (zipped({"x.ipynb": b""})[-22:], "is damaged"),
 }
 """What students handed in, and what is said of it."""
 
@@ -248,8 +247,8 @@ READ = {
     "named.txt": BOOK,
     "utf-32.ipynb": BOOK.decode().encode("utf-32"),
     "extensionless": BOOK,
-    "twice.zip": zipped("x.ipynb", zipped("y.ipynb", BOOK)),
-    "bzip2.zip": zipped("x.ipynb", BOOK, zipfile.ZIP_BZIP2),
+    "twice.zip": zipped({"x.ipynb": zipped({"y.ipynb": BOOK})}),
+    "bzip2.zip": zipped({"x.ipynb": BOOK}, zipfile.ZIP_BZIP2),
     "dos.ipynb": json.dumps(json.loads(BOOK), indent=1).replace("\n", "\r\n").encode(),
     "huge.ipynb": changed_cells(lambda cells: cells.insert(0, HUGE)),
 }
@@ -262,6 +261,11 @@ NAMES_OF = {  # what it is called → which student's it is, as a folder is call
     "back\\x.ipynb": "back",
     f"{'n' * 300}/x.ipynb": f"{'n' * 191}-{hashlib.sha256(b'n' * 300).hexdigest()[:8]}",
 }
+
+
+def rows_of(boxes):
+    notes = {key: tuple(map(submissions.printable, box.notes)) for key, box in boxes.items()}
+    return [graded(key)._replace(notes=notes[key]) for key in boxes]
 
 
 def test_an_odd_file_costs_one_row_and_the_row_says_why(tmp_path):
@@ -290,9 +294,7 @@ def test_an_odd_file_costs_one_row_and_the_row_says_why(tmp_path):
         for name in (*READ, *NAMES_OF.values()):
             if name in found:
                 assert {*sources(found[name], "floor")} == {MINE}, name
-        notes = {key: tuple(map(submissions.printable, box.notes)) for key, box in found.items()}
-        rows = [graded(key)._replace(notes=notes[key]) for key in found]
-        new = tmp_path / f"new {source.name}"
+        new, rows = tmp_path / f"new {source.name}", rows_of(found)
         new.mkdir()
         reports.write(new, SORTERS, [*rows, rows[0]], "")  # as if a name were two people's
         assert len([*new.glob("feedback/*/feedback.html")]) == len(found) + 1
@@ -316,7 +318,7 @@ def test_a_file_that_the_zip_of_the_class_itself_cannot_give_costs_one_row(
 
 
 def test_the_files_of_one_student_have_limits_together(tmp_path, monkeypatch):
-    inner = packed(tmp_path / "in.zip", {f"{i}.ipynb": BOOK for i in range(9)}).read_bytes()
+    inner = zipped({f"{i}.ipynb": BOOK for i in range(9)})
     monkeypatch.setattr(reading, "ROOM", len(inner) + 3 * len(BOOK))
     monkeypatch.setattr(reading, "MOST", 5)
     ada, bob = map(opened, read(tmp_path, {"ada/x.zip": inner, "bob/x.ipynb": BOOK}))
@@ -361,7 +363,7 @@ def mutated(draw):
         node, key = draw(st.sampled_from([*places(book)]))
         node[key] = draw(VALUES)
     content = json.dumps(book).encode()
-    broken = bytearray(zipped("x.ipynb", content) if draw(st.booleans()) else content)
+    broken = bytearray(zipped({"x.ipynb": content}) if draw(st.booleans()) else content)
     for _ in range(draw(st.integers(0, 3))):
         at = draw(st.integers(0, min(len(broken), 120) - 1)) - draw(st.sampled_from([0, 100]))
         broken[at % len(broken)] = draw(st.integers(0, 255))
@@ -375,10 +377,8 @@ def test_whatever_one_hands_in_others_keep_their_points(odd, name, tmp_path):
     files = {"ada/x.ipynb": BOOK, f"eve{name}/{name}": odd, "zoe/x.ipynb": BOOK}
     handed_in = submissions.read(packed(tmp_path / "all.zip", files), SORTERS)
     boxes = {one.student.key: opened(one) for one in handed_in}
-    notes = {key: tuple(map(submissions.printable, box.notes)) for key, box in boxes.items()}
-    rows = [graded(key)._replace(notes=notes[key]) for key in boxes]
     with tempfile.TemporaryDirectory() as folder:
-        reports.write(Path(folder), SORTERS, rows, "")
+        reports.write(Path(folder), SORTERS, rows_of(boxes), "")
     assert MINE in sources(boxes["ada"], "floor") and boxes["zoe"].notes == []
 
 
@@ -404,7 +404,7 @@ def test_what_was_typed_into_a_platform_is_its_students(typed, file, tmp_path):
 
 def test_what_was_handed_out_beside_a_sheet_is_no_answer(tmp_path):
     """A whole folder, as nbgrader collects it: a lesson has cells of names like an exercise's."""
-    wheel = packed(tmp_path / "x.whl", {"attn_notes/__init__.py": b""}).read_bytes()
+    wheel = zipped({"attn_notes/__init__.py": b""})
     for week in WEEKS:
         answer, begin = week.exercises[0], f"ada/{week.name}/week-{week.number}"
         pages = zip(("lesson", "evidence"), pages_of(ROOT, week.stem), strict=False)
