@@ -202,101 +202,72 @@ ABOVE_FLOOR = {
     "no gradients": "torch.set_grad_enabled(False)",
 }
 ABOVE_LEAK = {
-    "endless cell": "while True: pass",
-    "sleeps": "import time\ntime.sleep(10**6)",
-    "asks": "n = input('How many? ')",
-    "flood": "for i in range(10**5): print('x' * 1000)",
-    "exit": "exit()",
-    "sys.exit": "import sys\nsys.exit(1)",
-    "dies": "import os\nos._exit(1)",
-    "deep": "def f(n): return f(n + 1)\nf(0)",
-    "await": "import asyncio\nawait asyncio.sleep(0)",
+    "endless cell": "while True: pass", "sleeps": "import time\ntime.sleep(10**6)",
+    "asks": "n = input('How many? ')", "flood": "for i in range(10**5): print('x' * 1000)",
+    "exit": "exit()", "sys.exit": "import sys\nsys.exit(1)", "dies": "import os\nos._exit(1)",
+    "deep": "def f(n): return f(n + 1)\nf(0)", "await": "import asyncio\nawait asyncio.sleep(0)",
     "thread": "import threading\nt = threading.Thread(target=print)\nt.start()\nt.join()",
     "widget": "import ipywidgets\nipywidgets.IntSlider()",
     "plot": "import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.show()",
-}
+}  # fmt: skip
 """A cell of their own, that earns and costs nothing."""
 
 RIGHT = {
     "plain": lambda book, week: None,
-    "first cell": both(
-        rewrites("floor-setup", "{}\nimport math as m, statistics"),
-        floor("def floor(n, k): return (k - 1) * m.log(n) / (2 * k)"),
-    ),
+    "first cell": both(rewrites("floor-setup", "{}\nimport math as m, statistics"),
+                       floor("def floor(n, k): return (k - 1) * m.log(n) / (2 * k)")),
     "helper above": both(
         above("floor", "import math\ndef whole(a, b): return (b - 1) * math.log(a)"),
-        floor("def floor(a, b): return whole(a, b) / (2 * b)"),
-    ),
+        floor("def floor(a, b): return whole(a, b) / (2 * b)")),
     "below the stub": both(stub("floor"), adds(1, "floor", FLOOR)),
     "below the check": both(floor(""), adds(2, "floor", FLOOR)),
     "copy below": lambda book, week: adds(2, "floor", week.exercises[0].stub)(book, week),
     "begins with seaborn": rewrites("floor-setup", "import seaborn as sns\nsns.set_theme()\n{}"),
-    "renamed with its check": both(
-        floor(FLOOR.replace("def floor", "def my_floor")),
-        puts("floor-check", "checks.floor(my_floor)"),
-    ),
-    "markdown": as_text("markdown"),
+    "renamed with its check": both(floor(FLOOR.replace("def floor", "def my_floor")),
+                                   puts("floor-check", "checks.floor(my_floor)")),
+    "markdown": as_text("markdown"), "raw": as_text("raw"),
     "fenced": as_text("markdown", "```python\n{}\n```"),
-    "raw": as_text("raw"),
     "crash": above("floor", "1 / 0", "x = (", "undefined"),
     "shows much": above("leak", "list(range(10**6))", "'x' * 10**8"),
     "memory": above("leak", "x = torch.zeros(10**11)", "y = [0] * 10**11"),
-    "magics": both(
-        above("leak", "%%time\nx = 3", "!ls -l\n%matplotlib inline", "%pip install einops"),
-        floor(f"%time y = 2\n{FLOOR}"),
-    ),
-    "no ids": stripped("id"),
-    "no metadata": stripped("metadata"),
-    "neither": stripped("id", "metadata"),
-    "format before": old,
-    "program": program,
-    "zip": in_zip,
-    "two files": two,
-    "page and notebook": page,
+    "magics": both(floor(f"%time y = 2\n{FLOOR}"), above(
+        "leak", "%%time\nx = 3", "!ls -l\n%matplotlib inline", "%pip install einops")),
+    "no ids": stripped("id"), "no metadata": stripped("metadata"),
+    "neither": stripped("id", "metadata"), "format before": old, "program": program,
+    "zip": in_zip, "two files": two, "page and notebook": page,
     "no checks": drops(*(f"{name}-check" for name in ("floor", "leak", "rank", "verdict"))),
     "checks at the end": both(drops("floor-check", "leak-check"), ends(BOTH_CHECKS)),
     "no setup": drops("floor-setup"),
-    "star": both(
-        above("floor", "from book.lessons.deep_qkv.checks import floor as look"),
-        puts("floor-check", "look(floor)"),
-    ),
+    "star": both(above("floor", "from book.lessons.deep_qkv.checks import floor as look"),
+                 puts("floor-check", "look(floor)")),
     # A helper below the cell that needs its value, by somebody who went back and forth.
-    "back and forth": both(
-        floor("scale = HALF\n" + FLOOR.replace("2 *", "scale *")), ends("HALF = 2")
-    ),
-    "own file": both(
-        above("floor", "open('two.txt', 'w').write('2')"),
-        floor(FLOOR.replace("2 *", "int(open('two.txt').read()) *")),
-    ),
+    "back and forth": both(floor("scale = HALF\n" + FLOOR.replace("2 *", "scale *")),
+                           ends("HALF = 2")),
+    "own file": both(above("floor", "open('two.txt', 'w').write('2')"),
+                     floor(FLOOR.replace("2 *", "int(open('two.txt').read()) *"))),
     "says not yet": says("floor", "Not yet: it was not."),
     **{name: floor(source) for name, source in FLOORS.items()},
     **{name: puts("floor-check", source) for name, source in CHECKS.items()},
     **{name: above("floor", source) for name, source in ABOVE_FLOOR.items()},
     **{name: above("leak", source) for name, source in ABOVE_LEAK.items()},
-}
+}  # fmt: skip
 
 OTHER_FLOORS = {
-    "needs pandas": (
-        f"import pandas\n{FLOOR.replace('return cost', 'return pandas.to(cost)')}",
-        "?",
-    ),
+    "needs pandas": (f"import pandas\n{FLOOR}".replace("return cost", "return pandas.to(cost)"), "?"),
     "renamed alone": (FLOOR.replace("def floor", "def my_floor"), "?"),
-    "fenced code": (f"```python\n{FLOOR}\n```", 0),
-    "wrong": ("def floor(n, k): return n", 0),
-    "in part": (FLOOR.replace("(2 * length)", "6"), 1),
-    "stops": ("def floor(n, k): return 1 / 0", 0),
+    "in part": (FLOOR.replace("(2 * length)", "6"), 1), "wrong": ("def floor(n, k): return n", 0),
+    "fenced code": (f"```python\n{FLOOR}\n```", 0), "stops": ("def floor(n, k): return 1 / 0", 0),
     "never ends": ("def floor(n, k):\n    while True: pass", 0),
     "waits": ("import time\ndef floor(n, k): time.sleep(10**5)", 0),
     "asks inside": ("def floor(n, k): return float(input())", 0),
     "no Python": ("def floor(n, k:\n    return 1", 0),
-}
+}  # fmt: skip
 VERDICTS = {
     "wrong verdict": ("{}\nanswer['verdict'] = 'no difference'", 1.5),
     "number as a number": ("number = 42\n{}\ncase = (case[0], number)", 3),
-    "no number": ("{}\ncase = case[0], '...'", "?"),
-    "another's case": ("{}\ncase = 0", "?"),
+    "no number": ("{}\ncase = case[0], '...'", "?"), "another's case": ("{}\ncase = 0", "?"),
     "number and no answer": ("{}\nanswer = {{'p': ..., 'verdict': ...}}", 0),
-}
+}  # fmt: skip
 """Answers that are worth as much."""
 SAID_TO_BE_RIGHT = {
     "says right": "def floor(n, k): return n",

@@ -217,7 +217,7 @@ def test_make_passes_on_what_was_chosen():
 
 
 def calendar_of(folder):
-    """A calendar, its events by the words before a colon, and the rows of the table beside it."""
+    """A calendar, its events by their titles, and the rows of the table beside it."""
     calendar = icalendar.Calendar.from_ical((folder / "students/calendar.ics").read_bytes())
     events = {str(event["summary"]): event for event in calendar.walk("VEVENT")}
     with (folder / "students/calendar.csv").open(encoding="utf-8") as file:

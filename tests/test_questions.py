@@ -118,21 +118,17 @@ def slope(a, w):
 ANOTHER_WAY = {
     "deep_qkv-floor": (r"(\d+)\D+(\d+)", lambda t, n: (t - 1) * math.log(n) / (2 * t)),
     "deep_qkv-seeds": (r"(\d+)", lambda n: 2 * smallest(int(n))),
-    "dialectical-grammar": (
-        r"(\d+)(?s:.*?)(\d+)",
-        lambda depth, spare: (depth >= 2) * (1 + 4 * (spare >= 1) + (spare >= 2)),
-    ),
+    "dialectical-grammar": (r"(\d+)(?s:.*?)(\d+)",
+     lambda depth, spare: (depth >= 2) * (1 + 4 * (spare >= 1) + (spare >= 2))),
     "trm-look": (r"x = ([\d.]+)(?s:.*)thinks (\d+)", third),
-    "trm-average": (
-        r"(\d+(?:\.\d+)?)(?s:.*?)(\d+\.\d+)",
-        lambda steps, decay: math.prod([decay] * int(steps)),
-    ),
+    "trm-average": (r"(\d+(?:\.\d+)?)(?s:.*?)(\d+\.\d+)",
+     lambda steps, decay: math.prod([decay] * int(steps))),
     # one up, a up: a times off
     "equilibrium-credit": (r"(\d+)-fold(?s:.*)target, by (\d+)", lambda a, off: a * off),
     "triple_product-volume": (r"stands (\d+)(?s:.*)made (\d+) times", in_volume),
     "needed-gradient": (r"\((\d)(?s:.*)w = (\d)", slope),
     "needed-softmax": (r"ln (\d)", lambda n: n / (1 + n)),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ANOTHER_WAY)
@@ -373,40 +369,24 @@ def disguises(colours):
 
 
 PAPER_WAYS = {
-    "factor": (
-        r"scores (\d), (\d) and (\d)",
-        lambda *s: (torch.tensor(s[:2]).softmax(0)[0] / torch.tensor(s).softmax(0)[0]).item(),
-    ),
-    "found-nothing": (
-        r"one in (\d+)(?s:.*)tries (\d+)",
-        lambda rare, tried: math.exp(tried * math.log1p(-1 / rare)),
-    ),
+    "factor": (r"scores (\d), (\d) and (\d)",
+     lambda *s: (torch.tensor(s[:2]).softmax(0)[0] / torch.tensor(s).softmax(0)[0]).item()),
+    "found-nothing": (r"one in (\d+)(?s:.*)tries (\d+)",
+     lambda rare, tried: math.exp(tried * math.log1p(-1 / rare))),
     "twins": (r"its (\d) colours", disguises),
-    "power": (
-        r"of 0.2 it is off by (\d+)(?s:.*)by (\d+)\.",
-        lambda large, small: math.log2(large / small),
-    ),
-    "given-first": (
-        r"has (\d+) letters(?s:.*)others (\d)(?s:.*)from (\d)\.",
-        lambda n, copies, m: sum([math.log(m)] * int(n - 1 - copies)) / (n - 1),
-    ),
-    "enough-seeds": (
-        r"chance of (0\.\d+)",
-        lambda level: min(n for n in range(2, 9) if 2 * smallest(n) < level),
-    ),
-    "sharp": (
-        r"is (\d) times(?s:.*?)(\d+) others",
-        lambda sharp, n: torch.tensor([sharp, *[0.0] * int(n)]).softmax(0)[0].item(),
-    ),
-    "no-twin": (
-        r"it, (\d) in number(?s:.*)1 in (\d)",
-        lambda twins, d: 1 / len([*product(range(int(d)), repeat=int(twins))]),
-    ),
-    "settles": (
-        r"\+ (\d) y(?s:.*)\+ (\d) x",
-        lambda a, b: torch.linalg.eigvals(torch.tensor([[-1.0, a], [b, -1.0]])).real.max().item(),
-    ),
-}
+    "power": (r"of 0.2 it is off by (\d+)(?s:.*)by (\d+)\.",
+     lambda large, small: math.log2(large / small)),
+    "given-first": (r"has (\d+) letters(?s:.*)others (\d)(?s:.*)from (\d)\.",
+     lambda n, copies, m: sum([math.log(m)] * int(n - 1 - copies)) / (n - 1)),
+    "enough-seeds": (r"chance of (0\.\d+)",
+     lambda level: min(n for n in range(2, 9) if 2 * smallest(n) < level)),
+    "sharp": (r"is (\d) times(?s:.*?)(\d+) others",
+     lambda sharp, n: torch.tensor([sharp, *[0.0] * int(n)]).softmax(0)[0].item()),
+    "no-twin": (r"it, (\d) in number(?s:.*)1 in (\d)",
+     lambda twins, d: 1 / len([*product(range(int(d)), repeat=int(twins))])),
+    "settles": (r"\+ (\d) y(?s:.*)\+ (\d) x",
+     lambda a, b: torch.linalg.eigvals(torch.tensor([[-1.0, a], [b, -1.0]])).real.max().item()),
+}  # fmt: skip
 
 
 def test_every_number_of_an_exam_agrees_with_another_way_to_it():

@@ -31,15 +31,11 @@ JOINED = """<head>
 @pytest.fixture
 def made(tmp_path):
     files = {
-        "styles/theme.css": '@import "../basic.css";\nb { top: 1px }',
-        "basic.css": "a { background: url(file.png) }",
-        "print.css": '@charset "UTF-8";i { top: 2px }',
-        "one.js": "var one = 1",
-        "two.js": "(two)",
-        "three.js": "three()",
-        "words.js": "words()",
+        "styles/theme.css": '@import "../basic.css";\nb { top: 1px }', "one.js": "var one = 1",
+        "basic.css": "a { background: url(file.png) }", "two.js": "(two)", "three.js": "three()",
+        "print.css": '@charset "UTF-8";i { top: 2px }', "words.js": "words()",
         "keeping.js": "keep()",
-    }
+    }  # fmt: skip
     written(tmp_path, {f"_static/{name}": text for name, text in files.items()})
     join(written(tmp_path, {"book/page.html": PAGE}))
     return tmp_path
