@@ -253,7 +253,7 @@ RIGHT = {
 }  # fmt: skip
 
 OTHER_FLOORS = {
-    "needs pandas": (f"import pandas\n{FLOOR}".replace("return cost", "return pandas.to(cost)"), "?"),
+    "needs pandas": (f"import pandas\n{FLOOR}".replace("cost / ", "pandas.to(cost) / "), "?"),
     "renamed alone": (FLOOR.replace("def floor", "def my_floor"), "?"),
     "in part": (FLOOR.replace("(2 * length)", "6"), 1), "wrong": ("def floor(n, k): return n", 0),
     "fenced code": (f"```python\n{FLOOR}\n```", 0), "stops": ("def floor(n, k): return 1 / 0", 0),

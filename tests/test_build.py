@@ -3,7 +3,6 @@
 import ast
 import contextlib
 import dataclasses
-import errno
 import functools
 import os
 import resource
@@ -370,6 +369,10 @@ def test_the_download_is_looked_for_where_the_package_keeps_it(tmp_path, monkeyp
         told = asked.call_args.kwargs
         there = (Path(told["path"]) / told["fname"]).resolve()
         assert there == dependencies.data_folder() / dependencies.DOWNLOADED
+    monkeypatch.setattr(Path, "stat", Mock(side_effect=PermissionError))
+    assert dependencies.data_at_hand() == {}  # of a folder that cannot be looked into
+    with pytest.warns(text.FallbackWarning):
+        text.tiny_shakespeare()
 
 
 @pytest.mark.slow
@@ -460,9 +463,8 @@ def test_two_run_side_by_side(project, monkeypatch):
             alive.add(self)
             most.append(len(alive))
 
-        @property
-        def returncode(self):
-            return 0 if len(most) > 1 else None  # the first ends when there is a second
+        # The first ends when there is a second.
+        returncode = property(lambda self: 0 if len(most) > 1 else None)
 
         def close(self):
             alive.remove(self)
@@ -486,17 +488,12 @@ def test_site_is_rendered_when_something_changed(instant, rendered, monkeypatch,
         stamp.mkdir()
 
     for change in (
-        lambda: None,
-        lambda: write_notebook(instant, prose="# Another title"),
-        lambda: more.write_text("# More"),
-        more.unlink,
-        lambda: (html / "book/index.md").unlink(),
-        lambda: (html / "book/index.md").write_text("cut"),
-        lambda: shutil.rmtree(html),
-        lambda: stamp.write_bytes(b"\x80"),
-        no_stamp,
+        lambda: None, lambda: write_notebook(instant, prose="# Another title"),
+        lambda: more.write_text("# More"), more.unlink, lambda: (html / "book/index.md").unlink(),
+        lambda: (html / "book/index.md").write_text("cut"), lambda: shutil.rmtree(html),
+        lambda: stamp.write_bytes(b"\x80"), no_stamp,
         lambda: monkeypatch.setattr(build.version, "version", lambda root: commit),
-    ):
+    ):  # fmt: skip
         change()
         for is_new in (True, False):
             before = len(rendered)
@@ -650,16 +647,6 @@ def test_a_tree_that_cannot_be_written_is_a_sentence(project, main):
     for command in ("execute", "site"):
         code, said = main(command)
         assert code == 1 and str(project / ".cache") in said and said.count("\n") == 1
-
-
-def test_a_folder_that_cannot_be_looked_into_has_no_download(tmp_path, monkeypatch):
-    denied = Mock(side_effect=PermissionError(errno.EACCES, "Permission denied"))
-    monkeypatch.setenv(text.CACHE, str(tmp_path / "locked"))
-    monkeypatch.setattr(pooch, "retrieve", denied)
-    monkeypatch.setattr(Path, "stat", denied)
-    assert dependencies.data_at_hand() == {}
-    with pytest.warns(text.FallbackWarning):
-        text.tiny_shakespeare()
 
 
 def test_each_build_has_a_folder_of_its_own(project):

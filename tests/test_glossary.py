@@ -99,16 +99,10 @@ HOUSE = {
     **{word: word for word in (
         "softmax", "recorded", "tension", "credit", "stablemax", "plain recursion",
     )},
-    "above the floor": "floor",
-    r"(query|queries)": "query",
-    r"loss(es)?": "loss",
-    r"(one|each|a|eight|twelve) looks?(?! at| into| back)": "look",
-    r"nudged?": "nudge",
-    r"(two|three|of|by) rounds": "round",
-    r"Holm": "holm",
-    r"(?<!in )disguises?": "disguise",
-    r"AEP": "aep",
-    r"BPTT": "bptt",
+    "above the floor": "floor", r"(query|queries)": "query", r"loss(es)?": "loss",
+    r"(one|each|a|eight|twelve) looks?(?! at| into| back)": "look", r"nudged?": "nudge",
+    r"(two|three|of|by) rounds": "round", r"(?<!in )disguises?": "disguise", "Holm": "holm",
+    "AEP": "aep", "BPTT": "bptt",
 }  # fmt: skip
 
 

@@ -432,9 +432,8 @@ def test_what_nbgrader_collected_is_handed_back_where_it_looks(tmp_path):
     (handed_in,) = submissions.read(root / "submitted", week)  # not of the week before
     box = opened(handed_in, week)
     assert handed_in.student.key == "ada" and box.notes == []
-    nothing = graded("ada", week, Grade(0.0, "there is no answer yet."))._replace(
-        student=handed_in.student, files=("Mine.ipynb",), receipt=box.receipt
-    )
+    ada = {"student": handed_in.student, "files": ("Mine.ipynb",), "receipt": box.receipt}
+    nothing = graded("ada", week, Grade(0.0, "there is no answer yet."))._replace(**ada)
     assert grading.release(root, week, [nothing._replace(receipt={})]) == []
     assert not (root / "feedback").exists()
     assert grading.release(root, week, [nothing]) == [f"new      ada/{week.name}"]
@@ -445,17 +444,15 @@ def test_what_nbgrader_collected_is_handed_back_where_it_looks(tmp_path):
     from nbgrader.utils import notebook_hash
 
     of = CourseDirectory(root=str(root), course_id="c", assignment_id=week.name)
-    exchange = tmp_path / "exchange"
-    exchange.mkdir()
-    ExchangeReleaseFeedback(coursedir=of, root=str(exchange)).start()
-    (given,) = (exchange / "c" / "feedback").iterdir()
+    ExchangeReleaseFeedback(coursedir=of, root=str(tmp_path)).start()
+    (given,) = (tmp_path / "c" / "feedback").iterdir()
     assert given.stem == notebook_hash(secret="submission_secret.txt 2", notebook_id="Mine")
     assert given.read_text("utf-8") == reports.feedback(week, nothing)
     with Gradebook(f"sqlite:///{root / 'gradebook.db'}") as book:
         assert book.find_submission(week.name, "ada").score == 0.0
         assert book.find_assignment(week.name).max_score == week.points
     # A week before it stays where it is, and what a teacher wrote there too.
-    first = graded("ada", WEEKS[0])._replace(student=handed_in.student, receipt=box.receipt)
+    first = graded("ada", WEEKS[0])._replace(**ada)
     assert grading.release(root, WEEKS[0], [first]) == [f"new      ada/{WEEKS[0].name}"]
     page = root / "feedback" / "ada" / week.name / "Mine.html"
     page.write_text("a teacher's", "utf-8")
@@ -466,13 +463,13 @@ def test_what_nbgrader_collected_is_handed_back_where_it_looks(tmp_path):
 def test_nothing_handed_in_or_a_broken_zip_is_a_sentence(tmp_path):
     cut = packed(tmp_path / "cut.zip", {"ada/x.ipynb": BOOK})
     cut.write_bytes(cut.read_bytes()[:-30])
-    for call, said in (
-        (lambda: submissions.read(tmp_path / "none.zip", SORTERS), "There is no"),
-        (lambda: submissions.read(cut, SORTERS), "is no whole zip"),
-        (lambda: read(tmp_path, {}), "nothing that a student"),
+    for source, said in (
+        (tmp_path / "none.zip", "There is no"),
+        (cut, "is no whole zip"),
+        (packed(tmp_path / "empty.zip", {}), "nothing that a student"),
     ):
         with pytest.raises(BookError, match=said):
-            call()
+            submissions.read(source, SORTERS)
 
 
 # What stands in an answer
@@ -517,9 +514,8 @@ def test_what_comes_ready_is_held():
     ):
         assert judge.held(one, judge.made_of(one, SORTERS, [source], set())) == said
     for each in SORTERS.exercises:
-        assert inspection.odd(each.solution) == [] and not inspection.ready(
-            judge.solved(each), each.words, judge.package_names(each.setup)
-        )
+        ready = judge.solved(each), each.words, judge.package_names(each.setup)
+        assert inspection.odd(each.solution) == [] and not inspection.ready(*ready)
 
 
 def test_a_symptom_has_no_path_and_one_line():

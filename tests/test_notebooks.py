@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 from pathlib import Path
 
 import nbformat
@@ -11,7 +10,7 @@ import pytest
 from book import build
 from book.site.extension import citations
 
-ROOT = Path(__file__).parents[1]
+from .exercises import ROOT, written
 
 
 def notebooks():
@@ -27,11 +26,8 @@ ADDRESSES = {link.rpartition("](")[2].rstrip(")") for link in WORKS}
 
 
 def test_every_notebook_is_stripped_and_folded(tmp_path, capsys):
-    for path in NOTEBOOKS:
-        copy = tmp_path / "book" / path.relative_to(ROOT)
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(path, copy)
-    build.strip(tmp_path)
+    files = {f"book/{path.relative_to(ROOT)}": path.read_bytes() for path in NOTEBOOKS}
+    build.strip(written(tmp_path, files))
     assert capsys.readouterr().out == "", "run: make strip"
 
 

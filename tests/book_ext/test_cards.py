@@ -1,14 +1,13 @@
 """The landing page's map of the lessons: from `_toc.yml`, the notebooks and the records; and its
 three sentences, with which the README begins as well."""
 
-import json
 import re
 
 import pytest
 
 from book.site.dependencies import all_stems, full_stems, lesson_page, notebook_paths, read_notebook
 from book.site.extension import cards
-from tests.exercises import ROOT
+from tests.exercises import ROOT, written
 
 ALL = [path.stem for path in notebook_paths(ROOT) if path.stem == path.parent.name]
 
@@ -26,17 +25,16 @@ def test_every_lesson_has_its_question_and_its_picture(stem):
 
 
 def test_a_lesson_without_a_question_is_named(tmp_path):
-    def made(source, **metadata):
-        path = tmp_path / "cats.ipynb"
-        path.write_text(json.dumps({"cells": [{"source": [source]}], "metadata": metadata}))
-        return path
+    def read(source, **metadata):
+        notebook = {"cells": [{"source": [source]}], "metadata": metadata}
+        return cards.read(written(tmp_path, {"cats.ipynb": notebook}) / "cats.ipynb")
 
-    card = cards.read(made("# Cats\n\nMany.", question="Why?", needs=["dogs"]))
+    card = read("# Cats\n\nMany.", question="Why?", needs=["dogs"])
     assert card == ("cats", "Cats", "Why?", "", ("dogs",))
     with pytest.raises(cards.ExtensionError, match=r"cats\.ipynb has no question"):
-        cards.read(made("# Cats"))
+        read("# Cats")
     with pytest.raises(cards.ExtensionError, match=r"cats\.ipynb has no title"):
-        cards.read(made("Cats", question="Why?"))
+        read("Cats", question="Why?")
 
 
 def test_a_card_names_each_lesson_that_is_needed():
