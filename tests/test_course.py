@@ -667,7 +667,6 @@ def test_a_project_has_the_parts_of_its_rubric_and_of_a_report(made):
 
 
 @pytest.mark.long
-@pytest.mark.slow
 def test_a_project_runs_as_it_is_given_and_finds_nothing():
     """At fewer steps and seeds: the new part changes nothing, and that is what it says."""
     scope = {}

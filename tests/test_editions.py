@@ -48,8 +48,7 @@ def made(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def read(made):
-    folders = {edition: made / f"attention-notes-{edition}" for edition in PAGES}
-    folders["book"] = ROOT / "book"
+    folders = {name: made / f"attention-notes-{name}" for name in PAGES} | {"book": ROOT / "book"}
     return {
         name: {page: nbformat.read(folder / page, as_version=4).cells for page in NOTEBOOKS}
         for name, folder in folders.items()
@@ -294,7 +293,6 @@ def test_a_page_runs_where_there_is_nothing_but_its_edition(edition, page, made,
     run_alone(made / f"attention-notes-{edition}" / page, page in LESSONS, environment)
 
 
-@pytest.mark.slow
 @pytest.mark.long
 @pytest.mark.parametrize("page", LESSONS, ids=str)
 @pytest.mark.parametrize("edition", PAGES)

@@ -1,8 +1,6 @@
 """Notebooks are committed as they were written: without outputs, counts or the state of widgets."""
 
-import os
 import re
-from pathlib import Path
 
 import nbformat
 import pytest
@@ -11,15 +9,9 @@ from book import build
 from book.site.extension import citations
 
 from .exercises import ROOT, written
+from .test_stems import texts_of
 
-
-def notebooks():
-    for folder, subfolders, files in os.walk(ROOT):
-        subfolders[:] = [name for name in subfolders if name[0] not in "._"]
-        yield from (Path(folder, name) for name in files if name.endswith(".ipynb"))
-
-
-NOTEBOOKS = list(notebooks())
+NOTEBOOKS = [ROOT / path for path in texts_of(ROOT) if path.endswith(".ipynb")]
 assert NOTEBOOKS
 WORKS = citations.links(ROOT / "book" / "references.bib")
 ADDRESSES = {link.rpartition("](")[2].rstrip(")") for link in WORKS}

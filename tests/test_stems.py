@@ -63,7 +63,7 @@ def own(path):
     return re.search(rf"(?:^|[/_])(?:{'|'.join(STEMS)})(?:[_./]|$)", path) is not None
 
 
-def written(root):
+def texts_of(root):
     """The texts of the tree by their paths from the root, without what commands make."""
     found = {}
     for folder, folders, names in os.walk(root):
@@ -75,7 +75,7 @@ def written(root):
     return found
 
 
-SHARED = {path: text for path, text in written(ROOT).items() if not own(path)}
+SHARED = {path: text for path, text in texts_of(ROOT).items() if not own(path)}
 
 
 def test_every_chapter_has_its_page_and_its_rooms_and_is_listed():
