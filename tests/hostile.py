@@ -97,7 +97,7 @@ REPLY = b'{"value": {"error": "", "answers": [["floor", 1]]}}'
 
 
 def to_pipes(content):
-    tried = f"try: os.write(fd, {content!r})\n    except OSError: pass"
+    tried = f"try: os.write(fd, {content})\n    except OSError: pass"
     return f"{WRONG}import os\nfor fd in range(3, 30):\n    {tried}"
 
 
@@ -115,13 +115,13 @@ TRIED = {
         "def floor(letters, length): raise WrongError('it is', share=1.0)",
         "raises an outcome": "def floor(letters, length):\n"
         "    class WrongError(Exception):\n        share = 1.0\n    raise WrongError('x')",
-        "writes the pipe": to_pipes(len(REPLY).to_bytes(4, "big") + REPLY),
-        "writes nonsense": to_pipes(b"\xff" * 4096),
+        "writes the pipe": to_pipes(f"{len(REPLY).to_bytes(4, 'big') + REPLY}"),
+        "writes nonsense": to_pipes("b'\\xff' * 4096"),
         "replies by itself": WIRE.format("wire.send({'value': 0.3662040962227033, 'share': 1.0})"),
         "calls the judge": WIRE.format(
             f"for n in range(50):\n        try: {CALLS}\n        except Exception: pass"
         ),
-        "sends a huge frame": to_pipes(b"\x7f" * 4),
+        "sends a huge frame": to_pipes("b'\\x7f' * 4"),
         "nested reply": "def floor(letters, length):\n    x = []\n"
         "    for _ in range(10**5): x = [x]\n    return x",
         "endless reply": "import itertools\n"
