@@ -6,20 +6,15 @@ left to the teacher, who is told why.
 """
 
 import json
-import zipfile
-from collections.abc import Callable
 from functools import partial
-from io import BytesIO
-from typing import Any
 
 import nbformat
-from nbformat import NotebookNode
 
 from book.course import homework
-from book.course.homework import Week
 from book.lessons.deep_qkv import checks
 
 from .exercises import answer_of
+from .test_grading import zipped
 
 FLOOR = """\
 def floor(letters, length):
@@ -39,36 +34,33 @@ def future_leak(model, tokens):
     return worst"""
 RANK = "answer = (torch.ones(6, 1), torch.tensor([[2.0, 0.0, -1.0]]))"
 
-Change = Callable[[NotebookNode, Week], Any]
 
-
-def sheet(week: Week) -> NotebookNode:
+def sheet(week):
     """The sheet of a student who has all right but the open exercise, which is not begun."""
     (one,) = (one for one in week.exercises if one.name == "verdict")
     right = answer_of(checks.part, 1000 * one.case + 42)
     verdict = f"{one.stub.replace('...', '042', 1)}\nanswer = {right}"
+    book = homework.sheet(week, "0.2.0")
     answers = {"floor": FLOOR, "leak": LEAK, "rank": RANK, "verdict": verdict}
-    found = homework.sheet(week, "0.2.0")
-    for cell in found.cells:
-        cell.source = answers.get(cell.id, cell.source)
-    return found
+    both(*(puts(name, source) for name, source in answers.items()))(book, week)
+    return book
 
 
-def at(book: NotebookNode, name: str) -> int:
+def at(book, name):
     return next(i for i, cell in enumerate(book.cells) if cell.id == name)
 
 
-def code(source: str) -> NotebookNode:
+def code(source):
     return nbformat.v4.new_code_cell(source)
 
 
-def change(does: Callable[..., Any]) -> Callable[..., Change]:
+def change(does):
     """What does something with a notebook becomes what makes a habit: `puts(name, source)`."""
     return lambda *given: lambda book, week: does(book, week, *given)
 
 
 @change
-def puts(book: NotebookNode, week: Week, name: str, source: str) -> None:
+def puts(book, week, name, source):
     book.cells[at(book, name)].source = source
 
 
@@ -76,19 +68,19 @@ floor = partial(puts, "floor")
 
 
 @change
-def stub(book: NotebookNode, week: Week, name: str) -> None:
+def stub(book, week, name):
     (one,) = (one for one in week.exercises if one.name == name)
     puts(name, one.stub)(book, week)
 
 
 @change
-def rewrites(book: NotebookNode, week: Week, name: str, source: str) -> None:
+def rewrites(book, week, name, source):
     """Another source, in which `{}` is the one before."""
     puts(name, source.format(book.cells[at(book, name)].source))(book, week)
 
 
 @change
-def adds(book: NotebookNode, week: Week, below: int, name: str, *sources: str) -> None:
+def adds(book, week, below, name, *sources):
     """Cells above another, or so many below."""
     place = at(book, name) + below
     book.cells[place:place] = map(code, sources)
@@ -98,17 +90,17 @@ above = partial(adds, 0)
 
 
 @change
-def both(book: NotebookNode, week: Week, *changes: Change) -> Any:
+def both(book, week, *changes):
     return [made for each in changes if (made := each(book, week)) is not None] or None
 
 
 @change
-def drops(book: NotebookNode, week: Week, *names: str) -> None:
+def drops(book, week, *names):
     book.cells = [cell for cell in book.cells if cell.id not in names]
 
 
 @change
-def as_text(book: NotebookNode, week: Week, kind: str, fence: str = "{}") -> None:
+def as_text(book, week, kind, fence="{}"):
     """The answer in a cell that is no code any more."""
     cell = book.cells[at(book, "floor")]
     cell.cell_type, cell.source = kind, fence.format(cell.source)
@@ -116,7 +108,7 @@ def as_text(book: NotebookNode, week: Week, kind: str, fence: str = "{}") -> Non
 
 
 @change
-def stripped(book: NotebookNode, week: Week, *names: str) -> bytes:
+def stripped(book, week, *names):
     """As a program leaves it that keeps no ids, or no metadata."""
     told = json.loads(nbformat.writes(book))
     for cell in told["cells"]:
@@ -127,64 +119,53 @@ def stripped(book: NotebookNode, week: Week, *names: str) -> bytes:
 
 
 @change
-def says(book: NotebookNode, week: Week, name: str, text: str) -> None:
+def says(book, week, name, text):
     shown = nbformat.v4.new_output("execute_result", {"text/plain": text})
     book.cells[at(book, f"{name}-check")].outputs = [shown]
 
 
-def old(book: NotebookNode, week: Week) -> bytes:
+def old(book, week):
     return nbformat.writes(nbformat.convert(book, 3), version=3).encode()
 
 
-def program(book: NotebookNode, week: Week) -> dict[str, bytes]:
+def program(book, week):
     cells = [f"# In[{i}]:\n\n{c.source}" for i, c in enumerate(book.cells) if "outputs" in c]
     return {"sheet.py": "\n\n".join(cells).encode()}
 
 
-def in_zip(book: NotebookNode, week: Week) -> dict[str, bytes]:
-    book.cells[at(book, "floor")].source = "from mine import floor\nn = open('n.txt').read()"
-    made = BytesIO()
-    with zipfile.ZipFile(made, "w") as archive:
-        archive.writestr("all/sheet.ipynb", nbformat.writes(book))
-        archive.writestr("mine.py", FLOOR)
-        archive.writestr("n.txt", "3")
-    return {"all.zip": made.getvalue()}
+def in_zip(book, week):
+    floor("from mine import floor\nn = open('n.txt').read()")(book, week)
+    files = {"all/sheet.ipynb": book, "mine.py": FLOOR.encode(), "n.txt": b"3"}
+    return {"all.zip": zipped(files)}
 
 
-def two(book: NotebookNode, week: Week) -> dict[str, bytes]:
+def two(book, week):
     other = homework.sheet(week, "0.2.0")
     for name in ("floor", "leak"):
-        book.cells[at(book, name)], other.cells[at(other, name)] = (
-            other.cells[at(other, name)],
-            book.cells[at(book, name)],
-        )
-    return {"a.ipynb": nbformat.writes(book).encode(), "b.ipynb": nbformat.writes(other).encode()}
+        puts(name, book.cells[at(book, name)].source)(other, week)
+        stub(name)(book, week)
+    return {"a.ipynb": book, "b.ipynb": other}
 
 
-def page(book: NotebookNode, week: Week) -> dict[str, bytes]:
+def page(book, week):
     """Answers that a page has saved, and the verdict in a notebook."""
     names = ("floor", "leak", "rank")
     saved = [{"name": name, "answer": book.cells[at(book, name)].source} for name in names]
-    for name in names:
-        stub(name)(book, week)
-    told = {"lesson": week.stem, "exercises": saved}
-    return {"x.ipynb": nbformat.writes(book).encode(), "answers.json": json.dumps(told).encode()}
+    both(*map(stub, names))(book, week)
+    return {"x.ipynb": book, "answers.json": {"lesson": week.stem, "exercises": saved}}
 
 
-def reversed_cells(book: NotebookNode, week: Week) -> None:
-    """A helper below the cell that needs its value, by somebody who went back and forth."""
-    puts("floor", "scale = HALF\n" + FLOOR.replace("2 *", "scale *"))(book, week)
-    book.cells.append(code("HALF = 2"))
+@change
+def ends(book, week, source):
+    book.cells.append(code(source))
 
 
+BOTH_CHECKS = "checks.floor(floor)\nchecks.future_leak(future_leak)"
+
+
+LIBRARIES = ("time", "warnings", "enum", "logging", "os, sys", "matplotlib.pyplot as plt")
 FLOORS = {
-    **{
-        f"imports {name}": f"import {name}\n{FLOOR}"
-        for name in (
-            *("time", "warnings", "enum", "logging", "os, sys", "matplotlib.pyplot as plt"),
-            "pandas as pd",
-        )
-    },
+    **{f"imports {name}": f"import {name}\n{FLOOR}" for name in (*LIBRARIES, "pandas as pd")},
     "future": f"from __future__ import annotations\n{FLOOR}",
     "main": f"{FLOOR}\nif __name__ == '__main__':\n    print(floor(3, 3))",
     "lambda": "import math\nfloor = lambda n, k: (k - 1) * math.log(n) / (2 * k)",
@@ -221,132 +202,103 @@ ABOVE_FLOOR = {
     "no gradients": "torch.set_grad_enabled(False)",
 }
 ABOVE_LEAK = {
-    "endless cell": "while True: pass",
-    "sleeps": "import time\ntime.sleep(10**6)",
-    "asks": "n = input('How many? ')",
-    "flood": "for i in range(10**5): print('x' * 1000)",
-    "exit": "exit()",
-    "sys.exit": "import sys\nsys.exit(1)",
-    "dies": "import os\nos._exit(1)",
-    "deep": "def f(n): return f(n + 1)\nf(0)",
-    "await": "import asyncio\nawait asyncio.sleep(0)",
+    "endless cell": "while True: pass", "sleeps": "import time\ntime.sleep(10**6)",
+    "asks": "n = input('How many? ')", "flood": "for i in range(10**5): print('x' * 1000)",
+    "exit": "exit()", "sys.exit": "import sys\nsys.exit(1)", "dies": "import os\nos._exit(1)",
+    "deep": "def f(n): return f(n + 1)\nf(0)", "await": "import asyncio\nawait asyncio.sleep(0)",
     "thread": "import threading\nt = threading.Thread(target=print)\nt.start()\nt.join()",
     "widget": "import ipywidgets\nipywidgets.IntSlider()",
     "plot": "import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.show()",
-}
+}  # fmt: skip
 """A cell of their own, that earns and costs nothing."""
 
-RIGHT: dict[str, Change] = {
+RIGHT = {
     "plain": lambda book, week: None,
-    "first cell": both(
-        rewrites("floor-setup", "{}\nimport math as m, statistics"),
-        floor("def floor(n, k): return (k - 1) * m.log(n) / (2 * k)"),
-    ),
+    "first cell": both(rewrites("floor-setup", "{}\nimport math as m, statistics"),
+                       floor("def floor(n, k): return (k - 1) * m.log(n) / (2 * k)")),
     "helper above": both(
         above("floor", "import math\ndef whole(a, b): return (b - 1) * math.log(a)"),
-        floor("def floor(a, b): return whole(a, b) / (2 * b)"),
-    ),
+        floor("def floor(a, b): return whole(a, b) / (2 * b)")),
     "below the stub": both(stub("floor"), adds(1, "floor", FLOOR)),
     "below the check": both(floor(""), adds(2, "floor", FLOOR)),
     "copy below": lambda book, week: adds(2, "floor", week.exercises[0].stub)(book, week),
     "begins with seaborn": rewrites("floor-setup", "import seaborn as sns\nsns.set_theme()\n{}"),
-    "renamed with its check": both(
-        floor(FLOOR.replace("def floor", "def my_floor")),
-        puts("floor-check", "checks.floor(my_floor)"),
-    ),
-    "markdown": as_text("markdown"),
+    "renamed with its check": both(floor(FLOOR.replace("def floor", "def my_floor")),
+                                   puts("floor-check", "checks.floor(my_floor)")),
+    "markdown": as_text("markdown"), "raw": as_text("raw"),
     "fenced": as_text("markdown", "```python\n{}\n```"),
-    "raw": as_text("raw"),
     "crash": above("floor", "1 / 0", "x = (", "undefined"),
     "shows much": above("leak", "list(range(10**6))", "'x' * 10**8"),
     "memory": above("leak", "x = torch.zeros(10**11)", "y = [0] * 10**11"),
-    "magics": both(
-        above("leak", "%%time\nx = 3", "!ls -l\n%matplotlib inline", "%pip install einops"),
-        floor(f"%time y = 2\n{FLOOR}"),
-    ),
-    "no ids": stripped("id"),
-    "no metadata": stripped("metadata"),
-    "neither": stripped("id", "metadata"),
-    "format before": old,
-    "program": program,
-    "zip": in_zip,
-    "two files": two,
-    "page and notebook": page,
+    "magics": both(floor(f"%time y = 2\n{FLOOR}"), above(
+        "leak", "%%time\nx = 3", "!ls -l\n%matplotlib inline", "%pip install einops")),
+    "no ids": stripped("id"), "no metadata": stripped("metadata"),
+    "neither": stripped("id", "metadata"), "format before": old, "program": program,
+    "zip": in_zip, "two files": two, "page and notebook": page,
     "no checks": drops(*(f"{name}-check" for name in ("floor", "leak", "rank", "verdict"))),
-    "checks at the end": both(
-        drops("floor-check", "leak-check"),
-        lambda book, week: book.cells.append(
-            code("checks.floor(floor)\nchecks.future_leak(future_leak)")
-        ),
-    ),
+    "checks at the end": both(drops("floor-check", "leak-check"), ends(BOTH_CHECKS)),
     "no setup": drops("floor-setup"),
-    "star": both(
-        above("floor", "from book.lessons.deep_qkv.checks import floor as look"),
-        puts("floor-check", "look(floor)"),
-    ),
-    "back and forth": reversed_cells,
-    "own file": both(
-        above("floor", "open('two.txt', 'w').write('2')"),
-        floor(FLOOR.replace("2 *", "int(open('two.txt').read()) *")),
-    ),
+    "star": both(above("floor", "from book.lessons.deep_qkv.checks import floor as look"),
+                 puts("floor-check", "look(floor)")),
+    # A helper below the cell that needs its value, by somebody who went back and forth.
+    "back and forth": both(floor("scale = HALF\n" + FLOOR.replace("2 *", "scale *")),
+                           ends("HALF = 2")),
+    "own file": both(above("floor", "open('two.txt', 'w').write('2')"),
+                     floor(FLOOR.replace("2 *", "int(open('two.txt').read()) *"))),
     "says not yet": says("floor", "Not yet: it was not."),
     **{name: floor(source) for name, source in FLOORS.items()},
     **{name: puts("floor-check", source) for name, source in CHECKS.items()},
     **{name: above("floor", source) for name, source in ABOVE_FLOOR.items()},
     **{name: above("leak", source) for name, source in ABOVE_LEAK.items()},
+}  # fmt: skip
+
+OTHER_FLOORS = {
+    "needs pandas": (f"import pandas\n{FLOOR}".replace("cost / ", "pandas.to(cost) / "), "?"),
+    "renamed alone": (FLOOR.replace("def floor", "def my_floor"), "?"),
+    "in part": (FLOOR.replace("(2 * length)", "6"), 1), "wrong": ("def floor(n, k): return n", 0),
+    "fenced code": (f"```python\n{FLOOR}\n```", 0), "stops": ("def floor(n, k): return 1 / 0", 0),
+    "never ends": ("def floor(n, k):\n    while True: pass", 0),
+    "waits": ("import time\ndef floor(n, k): time.sleep(10**5)", 0),
+    "asks inside": ("def floor(n, k): return float(input())", 0),
+    "no Python": ("def floor(n, k:\n    return 1", 0),
+}  # fmt: skip
+VERDICTS = {
+    "wrong verdict": ("{}\nanswer['verdict'] = 'no difference'", 1.5),
+    "number as a number": ("number = 42\n{}\ncase = (case[0], number)", 3),
+    "no number": ("{}\ncase = case[0], '...'", "?"), "another's case": ("{}\ncase = 0", "?"),
+    "number and no answer": ("{}\nanswer = {{'p': ..., 'verdict': ...}}", 0),
+}  # fmt: skip
+"""Answers that are worth as much."""
+SAID_TO_BE_RIGHT = {
+    "says right": "def floor(n, k): return n",
+    "lost helper": "def floor(n, k): return helper(n, k)",
 }
 
-HABITS: dict[str, tuple[Change, str]] = {
+HABITS = {
     **{name: (change, "2 4 0 3 3") for name, change in RIGHT.items()},
-    "needs pandas": (
-        floor("import pandas\n" + FLOOR.replace("return cost", "return pandas.to(cost)")),
-        "? 4 0 3 3",
-    ),
-    "renamed alone": (floor(FLOOR.replace("def floor", "def my_floor")), "? 4 0 3 3"),
-    "fenced code": (floor(f"```python\n{FLOOR}\n```"), "0 4 0 3 3"),
+    **{name: (floor(source), f"{worth} 4 0 3 3") for name, (source, worth) in OTHER_FLOORS.items()},
+    **{
+        name: (rewrites("verdict", source), f"2 4 0 3 {worth}")
+        for name, (source, worth) in VERDICTS.items()
+    },
+    **{
+        name: (both(floor(source), says("floor", "Right: it is.")), "? 4 0 3 3")
+        for name, source in SAID_TO_BE_RIGHT.items()
+    },
     "not begun": (both(*map(stub, ("floor", "leak", "rank", "verdict"))), "0 0 0 0 0"),
-    "wrong": (floor("def floor(n, k): return n"), "0 4 0 3 3"),
-    "in part": (floor(FLOOR.replace("(2 * length)", "6")), "1 4 0 3 3"),
     "wrong gate": (puts("rank", "answer = 1, 2"), "2 4 0 0 3"),
-    "wrong verdict": (
-        rewrites("verdict", "{}\nanswer['verdict'] = 'no difference'"),
-        "2 4 0 3 1.5",
-    ),
-    "number as a number": (
-        rewrites("verdict", "number = 42\n{}\ncase = (case[0], number)"),
-        "2 4 0 3 3",
-    ),
-    "no number": (rewrites("verdict", "{}\ncase = case[0], '...'"), "2 4 0 3 ?"),
-    "another's case": (rewrites("verdict", "{}\ncase = 0"), "2 4 0 3 ?"),
-    "number and no answer": (
-        rewrites("verdict", "{}\nanswer = {{'p': ..., 'verdict': ...}}"),
-        "2 4 0 3 0",
-    ),
-    "stops": (floor("def floor(n, k): return 1 / 0"), "0 4 0 3 3"),
-    "never ends": (floor("def floor(n, k):\n    while True: pass"), "0 4 0 3 3"),
-    "waits": (floor("import time\ndef floor(n, k): time.sleep(10**5)"), "0 4 0 3 3"),
-    "asks inside": (floor("def floor(n, k): return float(input())"), "0 4 0 3 3"),
-    "no Python": (floor("def floor(n, k:\n    return 1"), "0 4 0 3 3"),
-    "says right": (
-        both(floor("def floor(n, k): return n"), says("floor", "Right: it is.")),
-        "? 4 0 3 3",
-    ),
-    "lost helper": (
-        both(floor("def floor(n, k): return helper(n, k)"), says("floor", "Right: it is.")),
-        "? 4 0 3 3",
-    ),
 }
 """What they do → the points of each exercise."""
 
 
-def handed_in(week: Week) -> dict[str, bytes]:
+def handed_in(week):
     files = {}
     for number, (name, (change, _)) in enumerate(HABITS.items()):
         book = sheet(week)
         made = change(book, week)
         made = made[0] if isinstance(made, list) else made
         if not isinstance(made, dict):
-            made = {"Blatt (1).ipynb": made or nbformat.writes(book).encode()}
-        for file, content in made.items():
-            files[f"{name}_{number}_assignsubmission_file_/{file}"] = content
+            made = {"Blatt (1).ipynb": made or book}
+        folder = f"{name}_{number}_assignsubmission_file_"
+        files |= {f"{folder}/{file}": content for file, content in made.items()}
     return files

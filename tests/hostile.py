@@ -3,7 +3,6 @@
 import re
 import textwrap
 
-from book.course.homework import Week
 from book.lessons.deep_qkv import checks
 
 from .exercises import answer_of
@@ -82,20 +81,31 @@ def done(call):
 """
 
 
-def escape(name: str, **known: object) -> str:
+def escape(name, **known):
     told = "\n".join(f"{key} = {value!r}" for key, value in known.items())
     return f"{HEAD}\n{told}\n{textwrap.dedent(ESCAPES[name])}"
 
 
 WRONG = "def floor(letters, length):\n    return 1.0\n"
+WIRE = """import gc
+def floor(letters, length):
+    wire = [x for x in gc.get_objects() if type(x).__name__ == 'Wire'][0]
+    {}
+    return 1.0"""
+CALLS = "wire.ask('call', 1, number=n, named={}, seed=1)"
+REPLY = b'{"value": {"error": "", "answers": [["floor", 1]]}}'
 
-TRIED: dict[str, dict[str, str]] = {
+
+def to_pipes(content):
+    tried = f"try: os.write(fd, {content})\n    except OSError: pass"
+    return f"{WRONG}import os\nfor fd in range(3, 30):\n    {tried}"
+
+
+TRIED = {
     "floor": {
         "patches the check": WRONG + "checks.floor = lambda *a, **k: 'Right'",
-        "patches need": WRONG
-        + "from book.kit import exercises\nexercises.need = lambda *a, **k: None",
-        "patches the outcome": WRONG
-        + "from book.kit.exercises import Outcome\nOutcome.share = 1.0",
+        "patches need": f"{WRONG}import book.kit.exercises as e\ne.need = lambda *a, **k: None",
+        "patches the outcome": f"{WRONG}import book.kit.exercises as e\ne.Outcome.share = 1.0",
         "patches isclose": WRONG + "import math\nmath.isclose = lambda *a, **k: True",
         "equal to all": "class Same(float):\n    def __eq__(self, other): return True\n"
         "    __hash__ = float.__hash__\n    def __float__(self): return self\n"
@@ -105,21 +115,13 @@ TRIED: dict[str, dict[str, str]] = {
         "def floor(letters, length): raise WrongError('it is', share=1.0)",
         "raises an outcome": "def floor(letters, length):\n"
         "    class WrongError(Exception):\n        share = 1.0\n    raise WrongError('x')",
-        "writes the pipe": WRONG + "import os\nfor fd in range(3, 30):\n    try:\n"
-        '        data = b\'{"value": {"error": "", "answers": [["floor", 1]]}}\'\n'
-        "        os.write(fd, len(data).to_bytes(4, 'big') + data)\n    except OSError: pass",
-        "writes nonsense": WRONG + "import os\nfor fd in range(3, 30):\n    try:\n"
-        "        os.write(fd, b'\\xff' * 4096)\n    except OSError: pass",
-        "replies by itself": "import gc, json\ndef floor(letters, length):\n"
-        "    wire = [x for x in gc.get_objects() if type(x).__name__ == 'Wire'][0]\n"
-        "    wire.send({'value': 0.3662040962227033, 'share': 1.0})\n    return 1.0",
-        "calls the judge": "import gc\ndef floor(letters, length):\n"
-        "    wire = [x for x in gc.get_objects() if type(x).__name__ == 'Wire'][0]\n"
-        "    for n in range(50):\n        try: wire.ask('call', 1, number=n, named={}, seed=1)\n"
-        "        except Exception: pass\n    return 1.0",
-        "sends a huge frame": WRONG
-        + "import os\nfor fd in range(3, 30):\n    try: os.write(fd, b'\\x7f' * 4)\n"
-        "    except OSError: pass",
+        "writes the pipe": to_pipes(f"{len(REPLY).to_bytes(4, 'big') + REPLY}"),
+        "writes nonsense": to_pipes("b'\\xff' * 4096"),
+        "replies by itself": WIRE.format("wire.send({'value': 0.3662040962227033, 'share': 1.0})"),
+        "calls the judge": WIRE.format(
+            f"for n in range(50):\n        try: {CALLS}\n        except Exception: pass"
+        ),
+        "sends a huge frame": to_pipes("b'\\x7f' * 4"),
         "nested reply": "def floor(letters, length):\n    x = []\n"
         "    for _ in range(10**5): x = [x]\n    return x",
         "endless reply": "import itertools\n"
@@ -173,7 +175,7 @@ TRIED: dict[str, dict[str, str]] = {
         "def rescue():\n    run = train(recipe.sorters(Config('plain'), range(16)), sorting.loss,\n"
         "        sorting.population(), steps=1, optimizer=torch.optim.SGD, probe=sorting.probe)\n"
         "    return Run(run.parameters, run.buffers, torch.tensor([0, 1]),\n"
-        "        {**run.history, 'solved': torch.full((2, 16), 27)}, 0.0, run._template)",
+        "        {**run.history, 'solved': torch.full((2, 16), 27)}, 0.0, run._template)"
     },
 }
 """What a notebook is given in place of a stub. None of it is worth a point without a look."""
@@ -181,26 +183,20 @@ CHEATS = {name: {cell: code} for cell, of in TRIED.items() for name, code in of.
 
 
 HELD = {
-    "the package's own": "takes attn_notes.analysis.leaks.future_leak",
-    "the package's, hidden": "takes attn_notes.analysis.leaks.future_leak",
-    "the package's, by exec": "takes attn_notes.analysis.leaks.future_leak",
-    "the published one": "is the published solution",
-    "the published one, renamed": "is the published solution",
-    "asks for the case": "asks for checks.part._case",
-    "asks for the case, hidden": "asks for checks.part._case",
-    "another case": "has no number that it could be judged by",
-    "no number": "has no number that it could be judged by",
-    "a case that all had": "is of the numbers that an earlier sheet gave to all",
-    "the method": "is the published solution",
-    "the method, renamed": "is the published solution",
-}
-"""Cheat → what a teacher reads, where the answer is right."""
+    "takes attn_notes.analysis.leaks.future_leak": ("the package's own", "the package's, hidden",
+                                                    "the package's, by exec"),
+    "is the published solution": ("the published one", "the published one, renamed", "the method",
+                                  "the method, renamed"),
+    "asks for checks.part._case": ("asks for the case", "asks for the case, hidden"),
+    "has no number that it could be judged by": ("another case", "no number"),
+    "is of the numbers that an earlier sheet gave to all": ("a case that all had",),
+}  # fmt: skip
+"""What a teacher reads where the answer is right → of which cheats."""
 
 
-def cheat(name: str, week: Week, book: Week) -> dict[str, str]:
+def cheat(name, week, book):
     """The cells of one, in a week of a course; `book` is the same week as it is published."""
-    of = {one.name: one for one in week.exercises}
-    published = {one.name: one for one in book.exercises}
+    of, published = ({one.name: one for one in each.exercises} for each in (week, book))
     leak, verdict = of["leak"].solution, of["verdict"]
     method = verdict.solution.replace("000", "042")
     fill = {

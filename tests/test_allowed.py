@@ -13,7 +13,7 @@ from attn_notes.tasks import brackets, copying, prediction, sorting, sudoku, tex
 from .refused import INF, NAN, SUDOKU, TEXT, G, sorter, whole
 
 
-def test_the_largest_that_are_allowed_can_be() -> None:
+def test_the_largest_that_are_allowed_can_be():
     x, y = brackets.Brackets(pairs=brackets.MOST_PAIRS).sample(2, G)
     assert x.shape == y.shape == (2, 95)
     task = sudoku.Sudoku(4, 4)
@@ -21,7 +21,7 @@ def test_the_largest_that_are_allowed_can_be() -> None:
     assert task.rounds(grids).tolist() == [0]
 
 
-def test_nothing_can_be_drawn() -> None:
+def test_nothing_can_be_drawn():
     assert sorting.sample(0, G).shape == (0, 7)
     assert copying.Copying().sample(0, G).shape == (0, 32)
     assert [part.shape for part in brackets.Brackets().sample(0, G)] == [(0, 95)] * 2
@@ -30,7 +30,7 @@ def test_nothing_can_be_drawn() -> None:
     assert text.look_up(whole([])[0], whole([])[0], whole([3])[0]).tolist() == [0]
 
 
-def test_a_board_that_cannot_be_decided_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_board_that_cannot_be_decided_is_given_up(monkeypatch):
     """Of 6 × 6 an empty board has 28,200,960 solutions, and each takes a try."""
     monkeypatch.setattr(sudoku, "MOST_TRIES", 2)
     task, empty = sudoku.Sudoku(2, 3), torch.zeros(1, 36, dtype=torch.long)
@@ -40,23 +40,23 @@ def test_a_board_that_cannot_be_decided_is_given_up(monkeypatch: pytest.MonkeyPa
     assert task.solve(grid)[0].tolist() == [1]  # which one look decides
 
 
-def test_tokens_of_a_longer_sorter_are_read() -> None:
+def test_tokens_of_a_longer_sorter_are_read():
     assert sorter(context=9)(whole([1] * 9)).shape == (1, 9, 4)
 
 
-def test_prediction_of_nothing_is_nothing() -> None:
+def test_prediction_of_nothing_is_nothing():
     losses = prediction.token_losses(torch.zeros(0, 3, 4), torch.zeros(0, 4).long())
     assert losses.shape == (0, 3)
 
 
-def test_what_is_not_installed_is_asked_for_by_name() -> None:
+def test_what_is_not_installed_is_asked_for_by_name():
     assert allowed.needed("math", "doubt") is math
     with pytest.raises(ModuleNotFoundError, match=r"no_such, which comes .*'attn-notes\[a\]'") as e:
         allowed.needed("no_such", "a")
     assert e.value.name == "no_such"
 
 
-def test_a_setting_of_another_kind_is_refused_outside_the_tests_too() -> None:
+def test_a_setting_of_another_kind_is_refused_outside_the_tests_too():
     """Here the hook that checks types comes first; a reader has none, and meets these."""
     spec = importlib.util.spec_from_file_location("without_hook", allowed.__file__)
     plain = importlib.util.module_from_spec(spec)

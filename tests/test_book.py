@@ -25,19 +25,19 @@ every_exercise = pytest.mark.parametrize(("chapter", "name"), EXERCISES)
 @pytest.mark.by_day(2)
 @pytest.mark.slow
 @every_exercise
-def test_a_stub_is_told_that_there_is_no_answer(chapter: Path, name: str) -> None:
+def test_a_stub_is_told_that_there_is_no_answer(chapter, name):
     assert repr(exercises.outcome(chapter, name)).startswith("Not yet: there is no answer yet")
 
 
 @pytest.mark.slow
 @every_exercise
-def test_a_solution_passes(chapter: Path, name: str) -> None:
+def test_a_solution_passes(chapter, name):
     outcome = exercises.outcome(chapter, name, exercises.solution(chapter, name))
     assert repr(outcome).startswith("Right: ")
 
 
 @pytest.mark.parametrize("page", CHAPTERS + EVIDENCE, ids=lambda path: "-".join(path.parts[-2:]))
-def test_every_exercise_is_tried(page: Path) -> None:
+def test_every_exercise_is_tried(page):
     cells = exercises.cells(page).items()
     asked = [cell for cell, source in cells if ":class: exercise" in source]
     assert asked == [f"exercise-{name}" for name in exercises.names(page)]
@@ -47,7 +47,7 @@ def test_every_exercise_is_tried(page: Path) -> None:
 
 @pytest.mark.in_short(2)
 @pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda path: path.stem)
-def test_a_chapter_depends_on_no_other_chapter(chapter: Path) -> None:
+def test_a_chapter_depends_on_no_other_chapter(chapter):
     """Work on one chapter does not make another one run again. A model may serve several."""
     files = read_chapter(ROOT, chapter.relative_to(ROOT)).files
     assert f"book/lessons/{chapter.stem}/checks.py" in files
@@ -56,7 +56,7 @@ def test_a_chapter_depends_on_no_other_chapter(chapter: Path) -> None:
     assert not [file for file in own if others & {*Path(file.partition(".")[0]).parts}]
 
 
-def test_every_record_can_be_made_again() -> None:
+def test_every_record_can_be_made_again():
     """Each experiment has its file, and each file is found, and named by its chapter or says so."""
     experiments = every_experiment()
     records = {path.stem for path in (ROOT / "book").glob("**/records/*.json")}
@@ -68,7 +68,7 @@ def test_every_record_can_be_made_again() -> None:
 
 
 @pytest.mark.slow
-def test_one_command_knows_every_experiment() -> None:
+def test_one_command_knows_every_experiment():
     command = [sys.executable, ROOT / "book" / "experiments", "--list"]
     listed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     assert [line.partition(":")[0] for line in listed.splitlines()] == list(every_experiment())

@@ -1,9 +1,6 @@
 """What is said of costs is what was recorded; what `make gpu` does works, on whatever there is."""
 
 import importlib.util
-from pathlib import Path
-from types import ModuleType
-from typing import Any
 
 import pytest
 import torch
@@ -15,25 +12,25 @@ from book.kit import results
 from book.lessons.trm.supervision import Settings
 from book.site.dependencies import evidence_stems, lesson_stems
 
-ROOT = Path(__file__).parents[1]
-TINY: dict[str, Any] = {
+from .exercises import ROOT
+
+PAGE = (ROOT / "book" / "teaching" / "costs.md").read_text("utf-8")
+TINY = {
     "task": Sudoku(2, 2),
     "config": Config(vocabulary=5, cells=16, width=8, layers=1, multiple=8, cycles=2),
     "settings": Settings(seats=3, steps=2, ema=0.5),
 }
 
 
-def load(name: str) -> ModuleType:
+def load(name):
     spec = importlib.util.spec_from_file_location(name, ROOT / "benchmarks" / f"{name}.py")
-    assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
 
 
 def test_the_page_shows_the_recorded_costs():
-    page = (ROOT / "book" / "teaching" / "costs.md").read_text("utf-8")
-    assert load("costs").table() in page, "python benchmarks/costs.py prints today's table"
+    assert load("costs").table() in PAGE, "python benchmarks/costs.py prints today's table"
 
 
 def test_what_the_page_says_of_them():
@@ -45,10 +42,9 @@ def test_what_the_page_says_of_them():
     gpu = results.load("lessons_gpu")["runs"]
     seconds = [gpu[stem]["seconds"] for stem in evidence_stems(ROOT)]
     half, single = (gpu[f"trm_full_size, {kind}"] for kind in ("bfloat16", "float32"))
-    page = (ROOT / "book" / "teaching" / "costs.md").read_text("utf-8")
-    assert f"lesson took {min(seconds):.0f} to {max(seconds):.0f} seconds" in page
+    assert f"lesson took {min(seconds):.0f} to {max(seconds):.0f} seconds" in PAGE
     said = f"{half['steps a second']:.1f} steps a second in bfloat16, with {half['memory']:.0f} GiB"
-    assert said in page and set(single) == {"out of memory"}
+    assert said in PAGE and set(single) == {"out of memory"}
 
 
 @pytest.mark.slow
@@ -88,7 +84,7 @@ def test_the_record_holds_lessons_and_the_full_size(monkeypatch):
     assert half == pytest.approx(plain, rel=0.1) and half != plain
     begin = gpu.trm_full_size.begin
 
-    def too_large(bank: Any, device: str, autocast: Any, **run: Any) -> Any:
+    def too_large(bank, device, autocast, **run):
         if autocast is None:
             raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 438 MiB.")
         return begin(bank, device, autocast, **run)

@@ -3,13 +3,12 @@
 import json
 import re
 from functools import cache
-from itertools import accumulate
-from pathlib import Path
+from itertools import accumulate, pairwise
 from typing import NamedTuple
+from unittest.mock import Mock
 
 import nbformat
 import pytest
-import yaml
 from bs4 import BeautifulSoup
 from nbformat import NotebookNode
 
@@ -19,8 +18,8 @@ from book.site import packages
 from book.site.dependencies import BookError, evidence_stems, lesson_page, stems_with
 
 from . import exercises
+from .exercises import ROOT
 
-ROOT = Path(__file__).parents[1]
 STEMS = stems_with(ROOT, "deck.yml")
 every = pytest.mark.parametrize("stem", STEMS)
 FIGURE = (
@@ -42,25 +41,24 @@ class Lecture(NamedTuple):
     asked: dict[str, questions.Question]
 
 
-def questions_of(stem: str) -> dict[str, questions.Question]:
+def questions_of(stem):
     path = ROOT / decks.LESSONS / stem / "questions.yml"
     return {one.name: one for one in questions.read(path, decks.SEED)}
 
 
 @cache
-def lecture(stem: str) -> Lecture:
+def lecture(stem):
     deck = decks.read(ROOT, stem)
     notebook = nbformat.read(ROOT / lesson_page(stem), as_version=4)
     for slide in deck.slides:
         if shown := {"figure": FIGURE, "verdict": TABLE}.get(slide.kind):
-            data = {"text/html": shown}
-            cell = slides.found(notebook, slide.content)
-            cell.outputs = [nbformat.v4.new_output("display_data", data)]
+            output = nbformat.v4.new_output("display_data", {"text/html": shown})
+            slides.found(notebook, slide.content).outputs = [output]
     return Lecture(deck, notebook, questions_of(stem))
 
 
 @cache
-def sections_of(stem: str) -> list[BeautifulSoup]:
+def sections_of(stem):
     made = deck_pages.sections(*lecture(stem), "1.0")
     return [BeautifulSoup(each, "html.parser") for each in made]
 
@@ -85,14 +83,14 @@ def test_its_minutes_are_those_of_the_plan(stem):
     deck = lecture(stem).deck
     steps = [slide.plan for slide in deck.slides]
     assert steps == sorted(steps) and {*steps} == {*range(1, len(deck.plan) + 1)}
+    times = decks.seconds(deck)
     for number, step in enumerate(deck.plan, 1):
-        times = zip(steps, decks.seconds(deck), strict=True)
-        mine = [time for plan, time in times if plan == number]
+        mine = [time for plan, time in zip(steps, times, strict=True) if plan == number]
         assert 60 * step.minutes - len(mine) < sum(mine) <= 60 * step.minutes
     told = " ".join(str(each.select_one("aside.notes")) for each in sections_of(stem))
-    clock = [(int(a), int(b)) for a, b in re.findall(r"Minutes (\d+) to (\d+)", told)]
-    ends = [*accumulate(step.minutes for step in deck.plan)]
-    assert clock == [*zip([0, *ends], ends, strict=False)]
+    ends = accumulate((step.minutes for step in deck.plan), initial=0)
+    clock = [(str(begin), str(end)) for begin, end in pairwise(ends)]
+    assert re.findall(r"Minutes (\d+) to (\d+)", told) == clock
 
 
 @every
@@ -136,11 +134,9 @@ def test_notes_quote_one_entry_of_the_teaching_page_and_answer_wrong_options():
     slide = decks.Slide("A", 1, "board", "x", {"stumble": "Why"})
     deck = decks.Deck("one", "One", (slide,), (decks.Step(5, "Go"),), {"“Why not?”": "So."})
     assert decks.notes(deck, 0, {}) == ["**Minutes 0 to 5.** Go", "*“Why not?”* So."]
-    for begins, others in (("How", {}), ("Why", {"Why else?": "No."})):
-        more = slide._replace(more={"stumble": begins})
-        other = deck._replace(slides=(more,), told={**deck.told, **others})
+    for told in ({"How?": "So."}, {**deck.told, "Why else?": "No."}):
         with pytest.raises(BookError, match="slide 1: no single stumble begins so"):
-            decks.notes(other, 0, {})
+            decks.notes(deck._replace(told=told), 0, {})
     (one, *_) = (q for q in questions_of("deep_qkv").values() if q.options)
     poll = slide._replace(kind="poll", content=one.name.removeprefix("one-"), more={})
     said = decks.notes(deck._replace(slides=(poll,)), 0, {f"one-{poll.content}": one})[1:]
@@ -163,31 +159,28 @@ def test_a_slides_state_has_what_its_widget_needs_and_no_more():
 
 def test_what_is_wrong_with_an_entry_is_said(tmp_path):
     there = tmp_path / decks.LESSONS / "one"
-    exercises.written(there, {"teaching.md": "| 90 | All of it | here |\n"})
     for entry, problem in (
-        ({"title": "A", "plan": 1}, "it is one of question"),
         ({"title": "A", "plan": 2, "board": "x"}, "its step is one of 1 to 1, not 2"),
         ({"plan": 1, "board": "x"}, "it needs a title"),
         ({"title": "A", "plan": 1, "board": "x", "ask": "y"}, "it says ask"),
     ):
-        (there / "deck.yml").write_text(yaml.safe_dump([entry]), "utf-8")
+        files = {"teaching.md": "| 90 | All of it | here |\n", "deck.yml": [entry]}
+        exercises.written(there, files)
         with pytest.raises(BookError, match=rf"The deck of one, slide 1: {problem}"):
             decks.read(tmp_path, "one")
     notebook = lecture("deep_qkv").notebook  # and what the lesson has not
-    for call, problem in (
-        (lambda: slides.found(notebook, "nowhere"), "no cell nowhere"),
-        (lambda: slides.lines(notebook, "model-cell", "no such line", 5), "No single line"),
-        (lambda: slides.output(notebook, "model-cell"), "neither a figure nor a table"),
+    for call, given, problem in (
+        (slides.found, ["nowhere"], "no cell nowhere"),
+        (slides.lines, ["model-cell", "no such line", 5], "No single line"),
+        (slides.output, ["model-cell"], "neither a figure nor a table"),
     ):
         with pytest.raises(BookError, match=problem):
-            call()
+            call(notebook, *given)
 
 
 def test_a_deck_that_is_the_same_is_not_printed_again(tmp_path, monkeypatch, capsys):
     """And where there is no browser it says what to install."""
-    old, new = tmp_path / "old", tmp_path / "new"
-    for folder in (old, new):
-        exercises.written(folder, {"one.html": "a deck"})
+    old, new = (exercises.written(tmp_path / x, {"one.html": "a deck"}) for x in ("old", "new"))
     monkeypatch.setattr(browser, "find_browser", lambda: None)
     printing.decks(old, old)
     assert "not printed: no Chromium" in capsys.readouterr().out
@@ -198,10 +191,7 @@ def test_a_deck_that_is_the_same_is_not_printed_again(tmp_path, monkeypatch, cap
 
 
 def test_without_revealjs_there_are_no_slides(tmp_path, monkeypatch):
-    def refused(root: Path, package: str) -> Path:
-        raise OSError("getaddrinfo ENOTFOUND")
-
-    monkeypatch.setattr(packages, "folder", refused)
+    monkeypatch.setattr(packages, "folder", Mock(side_effect=OSError("getaddrinfo ENOTFOUND")))
     with pytest.raises(BookError, match=r"No slides without reveal\.js: getaddrinfo ENOTFOUND"):
         deck_pages.write(ROOT, tmp_path, {}, tmp_path / "decks", "1.0", decks.SEED)
     assert not list(tmp_path.iterdir())

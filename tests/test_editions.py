@@ -1,7 +1,6 @@
 """The notebooks for other places: nothing in them that must not be, and they run."""
 
 import importlib.metadata
-import json
 import os
 import re
 import shutil
@@ -9,19 +8,19 @@ import subprocess
 import sys
 import zipfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import nbformat
 import pytest
 from nbclient import NotebookClient
-from nbformat import NotebookNode
 
 from book import build
 from book.editions import editions
 from book.site.dependencies import notebook_paths
 
 from . import exercises
+from .exercises import ROOT
 
-ROOT = Path(__file__).parents[1]
 NOTEBOOKS = [path.relative_to("book") for path in notebook_paths(ROOT)]
 PAGES = editions.EDITIONS
 EXERCISES = [(page, name) for page in NOTEBOOKS for name in exercises.names(ROOT / "book" / page)]
@@ -49,15 +48,14 @@ def made(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def read(made):
-    folders = {edition: made / f"attention-notes-{edition}" for edition in PAGES}
-    folders["book"] = ROOT / "book"
+    folders = {name: made / f"attention-notes-{name}" for name in PAGES} | {"book": ROOT / "book"}
     return {
         name: {page: nbformat.read(folder / page, as_version=4).cells for page in NOTEBOOKS}
         for name, folder in folders.items()
     }
 
 
-def texts(cells: list[NotebookNode], kind: str = "markdown") -> list[str]:
+def texts(cells, kind="markdown"):
     return [cell.source for cell in cells if cell.cell_type == kind]
 
 
@@ -73,13 +71,13 @@ def test_an_edition_is_whole_and_leads_nowhere_else(edition, made, read):
     version, readme = wheel.name.split("-")[1], (folder / "README.txt").read_text("utf-8")
     assert edition in readme and version in readme.splitlines()[-1]
     assert not ELSEWHERE.search(readme) and (folder / "LICENSE").is_file()
-    assert bool(list(folder.rglob("teaching/*.md"))) == (edition == "instructor")
+    assert any(folder.rglob("teaching/*.md")) == (edition == "instructor")
     for page, cells in read[edition].items():
         nbformat.validate(nbformat.read(folder / page, as_version=4))
         assert cells[-1].cell_type == "markdown" and cells[-1].source.split()[2] == version, page
         for _, target in editions.LINK.findall("\n".join(texts(cells))):
-            inside = not re.match(r"[a-z]+:|#", target)
-            assert not inside or (folder / page.parent / target).is_file(), (page, target)
+            there = re.match(r"[a-z]+:|#", target) or (folder / page.parent / target).is_file()
+            assert there, (page, target)
         assert not ELSEWHERE.search("\n".join(cell.source for cell in cells)), page
     # How lessons reach a class is about the book's source, and says so.
     notes = [p for p in folder.rglob("*.md") if p.stem not in ("costs", "department")]
@@ -130,36 +128,27 @@ def test_a_dead_link_in_brackets_goes_with_them():
     ]
 
 
-class Installed:
-    """Stands in for what is installed, and for pip: nothing so far."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.version: str | None = None
-        self.url = {}
-        self.asked: list[str] = []
-        monkeypatch.setattr(importlib.metadata, "distribution", self.distribution)
-        monkeypatch.setattr(subprocess, "run", self.run)
-
-    def distribution(self, name: str) -> "Installed":
-        if self.version is None:
-            raise importlib.metadata.PackageNotFoundError(name)
-        return self
-
-    def read_text(self, name: str) -> str | None:
-        return json.dumps(self.url) if self.url else None
-
-    def run(self, command: list[str], check: bool) -> None:
-        assert check and command[:4] == [sys.executable, "-m", "pip", "install"]
-        self.asked += command[5:]
-
-
 @pytest.fixture
 def installed(monkeypatch, tmp_path):
+    """Stands in for what is installed, and for pip: nothing so far."""
+
+    def distribution(name):
+        if there.version is None:
+            raise importlib.metadata.PackageNotFoundError(name)
+        return there
+
+    def run(command, check):
+        assert check and command[:4] == [sys.executable, "-m", "pip", "install"]
+        there.asked += command[5:]
+
+    there = SimpleNamespace(version=None, asked=[], read_text=lambda name: None)
+    monkeypatch.setattr(importlib.metadata, "distribution", distribution)
+    monkeypatch.setattr(subprocess, "run", run)
     monkeypatch.chdir(tmp_path)
-    return Installed(monkeypatch)
+    return there
 
 
-def first_cell(version: str, repository: str = "") -> str:
+def first_cell(version, repository=""):
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("# Title")])
     return str(editions.in_plain(notebook, version, repository).cells[1].source)
 
@@ -167,15 +156,13 @@ def first_cell(version: str, repository: str = "") -> str:
 OLD, NEW = "0.2.0+20261124.g1234567", "0.2.0+20261201.gabcdef0"
 
 
-def wheels_of(version: str, folder: Path, written: float | None = None) -> list[str]:
-    asked = []
-    for name in ("attn_notes", "attn_notes_book"):
-        path = folder / f"{name}-{version}-py3-none-any.whl"
+def wheels_of(version, folder, written=1e9):
+    names = ("attn_notes", "attn_notes_book")
+    paths = [folder / f"{name}-{version}-py3-none-any.whl" for name in names]
+    for path in paths:
         path.touch()
-        if written:
-            os.utime(path, (written, written))
-        asked.append(f"{name.replace('_', '-')} @ {path.as_uri()}")
-    return asked
+        os.utime(path, (written, written))
+    return [f"{x.replace('_', '-')} @ {y.as_uri()}" for x, y in zip(names, paths, strict=True)]
 
 
 @pytest.mark.parametrize("folder", ["", "lessons/cats"])
@@ -191,7 +178,8 @@ def test_the_first_cell_installs_its_wheel(folder, installed, tmp_path, monkeypa
             installed.asked.clear()
     # This process has imported the package, as somebody may have who put the new wheel there.
     assert capsys.readouterr().out.count("restart the kernel") == 6
-    installed.version, installed.url = "0.2.0", {"dir_info": {"editable": True}}
+    installed.version = "0.2.0"
+    installed.read_text = lambda name: '{"dir_info": {"editable": true}}'
     exec(first_cell(OLD), {})  # somebody works on it
     assert installed.asked == [] and f"wants version {NEW}" in capsys.readouterr().out
 
@@ -199,12 +187,12 @@ def test_the_first_cell_installs_its_wheel(folder, installed, tmp_path, monkeypa
 def test_of_two_wheels_of_a_day_the_later_is_installed(installed, tmp_path):
     for commit in ("g1abcdef", "gfedcba9"):
         later = f"0.2.0+20261201.{commit}"
-        (tmp_path / commit).mkdir()
-        os.chdir(tmp_path / commit)
         for version, written in ((NEW, 1e9), (later, 1e9 + 60), (OLD, 2e9)):
-            wheels_of(version, tmp_path / commit, written)
+            wheels_of(version, tmp_path, written)
         exec(first_cell(OLD), {})
         assert commit in installed.asked[-1].rpartition("/")[2]
+        for wheel in tmp_path.glob("*.whl"):
+            wheel.unlink()
 
 
 def test_without_a_wheel_the_first_cell_takes_a_commit(installed, capsys):
@@ -239,12 +227,10 @@ importlib.metadata.distribution = distribution
 def test_pip_installs_what_the_first_cell_asks_for(wheels, tmp_path):
     version, target = wheels[0].name.split("-")[1], tmp_path / "target"
     beside = [Path(shutil.copy(wheel, tmp_path)) for wheel in wheels]
-    settings = {"PIP_TARGET": str(target), "PIP_NO_DEPS": "1", "PIP_NO_INDEX": "1"}
+    env = os.environ | {"PIP_TARGET": str(target), "PIP_NO_DEPS": "1", "PIP_NO_INDEX": "1"}
+    command = [sys.executable, "-c", ALONE + first_cell(version)]
     for _ in range(2):
-        command = [sys.executable, "-c", ALONE + first_cell(version)]
-        env = os.environ | settings
-        said = subprocess.run(command, cwd=tmp_path, env=env, check=True, stdout=subprocess.PIPE)
-        assert said.stdout == b""
+        assert subprocess.check_output(command, cwd=tmp_path, env=env) == b""
         for wheel in beside:
             wheel.unlink(missing_ok=True)
     found = {path.name for path in target.glob("*.dist-info")}
@@ -261,7 +247,7 @@ def book(tmp_path):
     return exercises.little_book(tmp_path)
 
 
-def run(book: Path, *command: str) -> int:
+def run(book, *command):
     return build.main([*command, "--root", str(book)])
 
 
@@ -292,14 +278,13 @@ def test_what_somebody_has_begun_is_not_touched(edition, path, told, book, capsy
 
 
 LESSONS = [page.relative_to(ROOT / "book") for page in exercises.CHAPTERS]
-each_edition = pytest.mark.parametrize("edition", PAGES)
 
 
 # What differs in an instructor's are the solutions, which run as well.
 @pytest.mark.slow
 @pytest.mark.by_day
 @pytest.mark.parametrize("page", NOTEBOOKS, ids=str)
-@each_edition
+@pytest.mark.parametrize("edition", PAGES)
 def test_a_page_runs_where_there_is_nothing_but_its_edition(edition, page, made, environment):
     """A lesson with the recorded runs that the wheel brings; `make book` trains what it trains.
 
@@ -308,10 +293,9 @@ def test_a_page_runs_where_there_is_nothing_but_its_edition(edition, page, made,
     run_alone(made / f"attention-notes-{edition}" / page, page in LESSONS, environment)
 
 
-@pytest.mark.slow
 @pytest.mark.long
 @pytest.mark.parametrize("page", LESSONS, ids=str)
-@each_edition
+@pytest.mark.parametrize("edition", PAGES)
 def test_a_lesson_trains_where_there_is_nothing_but_its_edition(edition, page, made, environment):
     run_alone(made / f"attention-notes-{edition}" / page, False, environment)
 

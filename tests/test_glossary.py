@@ -3,14 +3,13 @@
 import ast
 import re
 from functools import cache
-from pathlib import Path
 
 from book.site.dependencies import lesson_page, lesson_stems, pages_of
 from book.site.extension import words as glossary
 
-from . import exercises
+from .exercises import ROOT
+from .exercises import cells as cells_of
 
-ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "book" / "reference" / "glossary.md").read_text("utf-8")
 SYMBOLS = PAGE.partition("\n## Symbols\n")[2].split("\n### ")[1:]
 STEMS = lesson_stems(ROOT)
@@ -20,12 +19,12 @@ STEMS = lesson_stems(ROOT)
 
 
 @cache
-def cells(stem: str) -> tuple[str, ...]:
-    found = [exercises.cells(ROOT / path, prose=True).values() for path in pages_of(ROOT, stem)]
+def cells(stem):
+    found = [cells_of(ROOT / path, prose=True).values() for path in pages_of(ROOT, stem)]
     return tuple(re.sub(r"```.*?```", "", cell, flags=re.S) for page in found for cell in page)
 
 
-def phrases(path: Path) -> list[str]:
+def phrases(path):
     """The strings of a module that are more than one word, without its docstrings."""
     nodes = [*ast.walk(ast.parse(path.read_text("utf-8")))]
     documented = [n for n in nodes if isinstance(n, ast.Module | ast.ClassDef | ast.FunctionDef)]
@@ -35,17 +34,16 @@ def phrases(path: Path) -> list[str]:
 
 
 @cache
-def prose(stem: str) -> str:
-    room = ROOT / "book" / "lessons" / stem
+def prose(stem):
     said = [*cells(stem)]
-    for path in sorted(room.glob("*.py")):
+    for path in (ROOT / "book" / "lessons" / stem).glob("*.py"):
         said += phrases(path)
         if path.name == "claims.py" and "Finding" in path.read_text("utf-8"):
             said += ["held", "did not hold", "could not be told"]  # what its table shows
     return re.sub(r"\s+", " ", "\n".join(said))
 
 
-def says(stem: str, word: str) -> bool:
+def says(stem, word):
     """Whether a chapter uses a word: also as it is bent (`seeds`, `nudged`) or begins a sentence.
 
     A name with a capital inside is itself alone.
@@ -57,22 +55,19 @@ def says(stem: str, word: str) -> bool:
 # What the page lists
 
 
-def entries(page: str) -> list[tuple[list[str], str, list[str]]]:
+def entries(page):
     (body,) = re.findall(r"^```\{glossary\}\n(.*?)^```$", page, re.M | re.S)
-    found = []
     for block in body.strip().split("\n\n"):
-        lines = block.split("\n")
-        words = [line for line in lines if not line.startswith(" ")]
-        meaning = " ".join(line.strip() for line in lines if line.startswith(" "))
-        found.append((words, meaning, re.findall(r"\]\(\.\./lessons/\w+/(\w+)\.ipynb\)", meaning)))
-    return found
+        words = re.findall(r"^\S.*", block, re.M)
+        meaning = " ".join(re.findall(r"^ +(.*)", block, re.M))
+        yield words, meaning, re.findall(r"\]\(\.\./lessons/\w+/(\w+)\.ipynb\)", meaning)
 
 
-ENTRIES = entries(PAGE)
+ENTRIES = [*entries(PAGE)]
 WORDS = {word.lower(): stems for words, _, stems in ENTRIES for word in words}
 
 
-def test_every_entry_says_what_is_so() -> None:
+def test_every_entry_says_what_is_so():
     wrong = []
     for words, meaning, stems in ENTRIES:
         silent = [stem for stem in stems if not any(says(stem, word) for word in words)]
@@ -104,26 +99,17 @@ HOUSE = {
     **{word: word for word in (
         "softmax", "recorded", "tension", "credit", "stablemax", "plain recursion",
     )},
-    "above the floor": "floor",
-    r"(query|queries)": "query",
-    r"loss(es)?": "loss",
-    r"(one|each|a|eight|twelve) looks?(?! at| into| back)": "look",
-    r"nudged?": "nudge",
-    r"(two|three|of|by) rounds": "round",
-    r"Holm": "holm",
-    r"(?<!in )disguises?": "disguise",
-    r"AEP": "aep",
-    r"BPTT": "bptt",
+    "above the floor": "floor", r"(query|queries)": "query", r"loss(es)?": "loss",
+    r"(one|each|a|eight|twelve) looks?(?! at| into| back)": "look", r"nudged?": "nudge",
+    r"(two|three|of|by) rounds": "round", r"(?<!in )disguises?": "disguise", "Holm": "holm",
+    "AEP": "aep", "BPTT": "bptt",
 }  # fmt: skip
 
 
-def test_words_of_the_house_lead_from_the_glossary_to_each_chapter_that_uses_them() -> None:
-    wrong = {}
+def test_words_of_the_house_lead_from_the_glossary_to_each_chapter_that_uses_them():
     for stem in STEMS:
         house = {word for said, word in HOUSE.items() if re.search(rf"\b{said}\b", prose(stem))}
-        if missing := {word for word in house if stem not in WORDS.get(word, [])}:
-            wrong[stem] = missing
-    assert wrong == {}
+        assert {word for word in house if stem not in WORDS.get(word, [])} == set(), stem
 
 
 # Symbols
@@ -136,7 +122,7 @@ KNOWN = {
 }  # fmt: skip
 
 
-def symbols(math: str) -> set[str]:
+def symbols(math):
     """The letters, names and signs of a formula: `W_{\\text{up}}` → W, up; `\\beta` → beta."""
     math = re.sub(r"\\(?:begin|end)\{\w+\}|\\\\\[[\d.]+em\]", " ", math)
     names = r"\\(?:text|operatorname)\{([^}]*)\}"
@@ -146,22 +132,21 @@ def symbols(math: str) -> set[str]:
     return found | set(re.findall(r"[A-Za-z]", re.sub(r"\\([A-Za-z]+|.)", " ", math)))
 
 
-def written(stem: str, formula: str) -> set[str]:
+def written(stem, formula):
     found = (math for cell in cells(stem) for math in re.findall(formula, cell, re.S))
     return {symbol for math in found for symbol in symbols(math)}
 
 
-def tabulated(stem: str) -> set[str]:
-    section = "".join(
-        part for part in SYMBOLS if f"](../{lesson_page(stem).relative_to('book')})" in part
-    )  # if it has any
+def tabulated(stem):
+    link = f"](../{lesson_page(stem).relative_to('book')})"
+    section = "".join(part for part in SYMBOLS if link in part)  # if it has any
     rows = re.findall(r"^\| (\$.*?) \| (.*) \|$", section, re.M)
     assert all(meaning.strip() for _, meaning in rows)
-    return {s for column, _ in rows for math in re.findall(r"\$(.*?)\$", column)
-            for s in symbols(math)}  # fmt: skip
+    formulas = [math for column, _ in rows for math in re.findall(r"\$(.*?)\$", column)]
+    return {symbol for math in formulas for symbol in symbols(math)}
 
 
-def test_the_table_has_the_symbols_of_displayed_equations_and_no_other_than_the_chapters() -> None:
+def test_the_table_has_the_symbols_of_displayed_equations_and_no_other_than_the_chapters():
     told = symbols(r"\frac{dC}{d\theta} = W_{\text{up}}\, z^*")
     assert told == {"d", "C", "theta", "W", "up", "z"}
     for stem in STEMS:

@@ -3,7 +3,6 @@
 import math
 import re
 from importlib import import_module
-from typing import Any
 
 import numpy as np
 import pytest
@@ -16,19 +15,31 @@ from book.site.dependencies import BookError, full_stems
 
 from .exercises import ROOT, answer_of
 
-JUDGED: dict[str, Judged] = {
+JUDGED = {
     name: value
     for stem in full_stems(ROOT)
     for name, value in vars(import_module(f"book.lessons.{stem}.checks")).items()
     if isinstance(value, Judged)
 }
-assert {judged._draw.__module__.split(".")[2] for judged in JUDGED.values()} == {*full_stems(ROOT)}
 every_one = pytest.mark.parametrize("judged", JUDGED.values(), ids=JUDGED)
+
+
+def stem_of(judged):
+    return judged._draw.__module__.split(".")[2]
+
+
+def exercise_of(judged):
+    asked = homework.week(ROOT, stem_of(judged), 1, 7).exercises
+    (one,) = (e for e in asked if f"checks.{judged._draw.__name__}(" in e.check)
+    return one
+
+
+assert {*map(stem_of, JUDGED.values())} == {*full_stems(ROOT)}
 
 
 @pytest.mark.in_short(2)
 @every_one
-def test_cases_differ_and_no_verdict_is_always_right(judged: Judged) -> None:
+def test_cases_differ_and_no_verdict_is_always_right(judged):
     right = [answer_of(judged, case) for case in range(1, 61)]
     assert all(judged((case, answer)).passed for case, answer in enumerate(right, 1))
     assert judged.seen(5) == judged.seen(5) != judged.seen(6)
@@ -38,7 +49,7 @@ def test_cases_differ_and_no_verdict_is_always_right(judged: Judged) -> None:
 
 
 @every_one
-def test_a_verdict_counts_where_the_numbers_are_right(judged: Judged) -> None:
+def test_a_verdict_counts_where_the_numbers_are_right(judged):
     for number in range(8):
         case, right = judged._case(number), answer_of(judged, number)
         assert case.verdict in case.verdicts and len(case.verdicts) == 3
@@ -51,9 +62,9 @@ def test_a_verdict_counts_where_the_numbers_are_right(judged: Judged) -> None:
     others = 0.5 * (1 - 1 / len(case.numbers))  # what the numbers that are right earn
     for name, value in case.numbers.items():
         for wrong, symptom in case.mistakes.get(name, ()):
-            if not near(wrong, value):
-                outcome = judged((0, {**right, name: wrong}))
-                assert outcome.share == others and symptom in outcome.message
+            outcome = judged((0, {**right, name: wrong}))
+            told = outcome.share == others and symptom in outcome.message
+            assert told or near(wrong, value)
         outcome = judged((0, {**right, name: value + 1}))
         assert outcome.share == others
         assert all(f"{each} is right." in outcome.message for each in {*case.numbers} - {name})
@@ -64,9 +75,7 @@ def test_a_verdict_counts_where_the_numbers_are_right(judged: Judged) -> None:
 
 
 @every_one
-def test_a_number_is_asked_for_until_it_is_typed_and_then_is_the_students_own(
-    judged: Judged, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_number_is_asked_for_until_it_is_typed_and_then_is_the_students_own(judged, capsys):
     right = answer_of(judged, 7042)
     for typed in ("042", 42, " 042 ", np.int64(42)):
         assert judged(((7, typed), right)).passed and judged.seen((7, typed)) == judged.seen(7042)
@@ -82,49 +91,45 @@ def test_a_number_is_asked_for_until_it_is_typed_and_then_is_the_students_own(
 
 @pytest.mark.in_short(2)
 @every_one
-def test_a_teachers_solution_fits_every_number(judged: Judged) -> None:
-    _, _, stem, _ = judged._draw.__module__.split(".")
-    week = homework.week(ROOT, stem, 1, 7)
-    (one,) = (e for e in week.exercises if f"checks.{judged._draw.__name__}(" in e.check)
-    scope: dict[str, Any] = {}
+def test_a_teachers_solution_fits_every_number(judged):
+    one, scope = exercise_of(judged), {}
     exec(one.setup, scope)
     for typed in ("000", "001", "042", "117", "500", "999", *map(str, range(10, 40))):
         exec(one.solution.replace('"000"', f'"{typed}"'), scope)
         outcome = eval(one.check, scope)
         assert outcome.passed, f"{typed}: {outcome}"
+    nothing = one._replace(name="nothing", stub="case = 0")
     with pytest.raises(BookError, match=r"methods\.yml has no method for the exercise nothing"):
-        homework.with_case(ROOT, one._replace(name="nothing", stub="case = 0"), stem, 7)
+        homework.with_case(ROOT, nothing, stem_of(judged), 7)
 
 
-def cases(name: str) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+def cases(name):
     return [(JUDGED[name].seen(case), answer_of(JUDGED[name], case)) for case in range(12)]
 
 
-def test_the_part() -> None:
+def test_the_part():
     for seen, solved in cases("part"):
         gated, divided = seen["gated"], seen["divided by three"]
 
-        def uneven(x: np.ndarray, y: np.ndarray, axis: int) -> np.ndarray:
+        def uneven(x, y, axis):
             ranks = stats.rankdata(np.concatenate([x, y], -1), axis=-1)
             return np.abs(ranks[..., :8].sum(-1) - 68)  # 68 where it is even
 
-        dealt = stats.permutation_test(
-            (gated, divided), uneven, permutation_type="independent", alternative="greater",
-            n_resamples=np.inf, vectorized=True,
-        )  # fmt: skip
+        all_ = {"n_resamples": np.inf, "vectorized": True, "alternative": "greater"}
+        dealt = stats.permutation_test((gated, divided), uneven, **all_)
         assert solved["p"] == pytest.approx(dealt.pvalue)
         sooner = dealt.pvalue < 0.05 and np.median(gated) < np.median(divided)
         assert solved["verdict"] == ("the part" if sooner else "cannot be told")
 
 
-def test_an_honest_loss() -> None:
+def test_an_honest_loss():
     for seen, solved in cases("honest"):
         found = stats.ttest_rel(seen["model"], seen["best predictor"])
         assert solved["difference"] / solved["error"] == pytest.approx(found.statistic, rel=1e-4)
         assert solved["verdict"] == ("it leaks" if found.statistic < -3 else "no leak is shown")
 
 
-def test_a_price() -> None:
+def test_a_price():
     for seen, solved in cases("priced"):
         letters = int(seen["first sign"].split()[0])
         x = float(re.findall(r"0\.\d", seen["second sign"])[0])
@@ -135,7 +140,7 @@ def test_a_price() -> None:
         assert solved["verdict"] == ("it reads ahead" if below else "no leak is shown")
 
 
-def test_a_distance() -> None:
+def test_a_distance():
     for seen, solved in cases("counts"):
         copied = {period for period, share in seen["copied"].items() if share > 0.5}
         serve = [d for d in range(7, 13) if {p for p in seen["copied"] if d % p == 0} == copied]
@@ -143,11 +148,11 @@ def test_a_distance() -> None:
         assert (solved["verdict"] == "it reads") == (copied == {*seen["copied"]})
 
 
-def test_a_gradient_that_stops() -> None:
+def test_a_gradient_that_stops():
     """Against differences: with y and z of the first look held, and with nothing held."""
     for seen, solved in cases("stops"):
 
-        def look(w: float, y: float, z: float, of: Any = seen) -> tuple[float, float]:
+        def look(w, y, z, of=seen):
             for _ in range(of["thoughts"]):
                 z = w * (of["x"] + y + z)
             return w * (y + z), z
@@ -161,9 +166,9 @@ def test_a_gradient_that_stops() -> None:
         assert solved["verdict"] == ("larger" if whole > held else "smaller")
 
 
-def test_an_error_that_falls() -> None:
+def test_an_error_that_falls():
     for seen, solved in cases("falls"):
-        (low, high) = (math.log(seen["error"][i] / 1) for i in (-1, 0))
+        high, *_, low = map(math.log, seen["error"])
         assert solved["slope"] == pytest.approx((high - low) / math.log(8))
         kinds = ("wrong", "right, with a nudge on one side", "right, with a nudge on both sides")
         assert solved["verdict"] == kinds[round(solved["slope"])]
@@ -171,9 +176,6 @@ def test_an_error_that_falls() -> None:
 
 
 @every_one
-def test_a_verdict_is_taken_from_a_list(judged: Judged) -> None:
-    _, _, stem, _ = judged._draw.__module__.split(".")
-    asked = homework.week(ROOT, stem, 1, 7).exercises
-    (one,) = (e for e in asked if f"checks.{judged._draw.__name__}(" in e.check)
-    listed = one.stub.partition("# verdict: ")[2].partition("\n")[0].split(" | ")
+def test_a_verdict_is_taken_from_a_list(judged):
+    listed = exercise_of(judged).stub.partition("# verdict: ")[2].partition("\n")[0].split(" | ")
     assert sorted(listed) == sorted(judged._case(0).verdicts)

@@ -1,7 +1,6 @@
 """What the build wrote into a folder is told from what somebody did there."""
 
 import shutil
-from pathlib import Path
 
 import pytest
 
@@ -13,7 +12,7 @@ from .exercises import written
 FILES = {"a/b/one": "1", "a/two": "2", "three": "3"}
 
 
-def read(folder: Path) -> dict[str, str]:
+def read(folder):
     paths = [path for path in folder.rglob("*") if path.is_file() and path.name != manifest.NAME]
     return {path.relative_to(folder).as_posix(): path.read_text("utf-8") for path in paths}
 
@@ -57,10 +56,10 @@ def test_the_new_stands_in_the_place_of_the_old(made, tmp_path):
 
 @pytest.mark.parametrize("moves", [0, 1])
 def test_what_was_cut_short_is_not_taken_for_somebodys(moves, made, tmp_path, monkeypatch):
-    done: list[Path] = []
+    done = []
     move = shutil.move
 
-    def interrupted(path: Path, there: Path) -> None:
+    def interrupted(path, there):
         if len(done) == moves:
             raise KeyboardInterrupt
         done.append(path)

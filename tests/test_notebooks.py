@@ -1,9 +1,6 @@
 """Notebooks are committed as they were written: without outputs, counts or the state of widgets."""
 
-import os
 import re
-import shutil
-from pathlib import Path
 
 import nbformat
 import pytest
@@ -11,27 +8,18 @@ import pytest
 from book import build
 from book.site.extension import citations
 
-ROOT = Path(__file__).parents[1]
+from .exercises import ROOT, written
+from .test_stems import texts_of
 
-
-def notebooks():
-    for folder, subfolders, files in os.walk(ROOT):
-        subfolders[:] = [name for name in subfolders if name[0] not in "._"]
-        yield from (Path(folder, name) for name in files if name.endswith(".ipynb"))
-
-
-NOTEBOOKS = list(notebooks())
+NOTEBOOKS = [ROOT / path for path in texts_of(ROOT) if path.endswith(".ipynb")]
 assert NOTEBOOKS
 WORKS = citations.links(ROOT / "book" / "references.bib")
 ADDRESSES = {link.rpartition("](")[2].rstrip(")") for link in WORKS}
 
 
 def test_every_notebook_is_stripped_and_folded(tmp_path, capsys):
-    for path in NOTEBOOKS:
-        copy = tmp_path / "book" / path.relative_to(ROOT)
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(path, copy)
-    build.strip(tmp_path)
+    files = {f"book/{path.relative_to(ROOT)}": path.read_bytes() for path in NOTEBOOKS}
+    build.strip(written(tmp_path, files))
     assert capsys.readouterr().out == "", "run: make strip"
 
 

@@ -18,6 +18,8 @@ NAMES = [name for name in attn_notes.__all__ if not name.startswith("_")]
 # Refuses every distribution but those that the package asks for, and what these ask for themselves.
 ALONE = """
 import re, sys
+from contextlib import suppress
+from importlib.machinery import PathFinder
 from importlib.metadata import packages_distributions, requires, PackageNotFoundError
 
 def canonical(name):
@@ -28,31 +30,24 @@ while left:
     name = canonical(left.pop())
     if name not in wanted:
         wanted.add(name)
-        try:
-            asked = requires(name) or []
-        except PackageNotFoundError:
-            continue
-        left += [re.match(r"[\\w.-]+", one)[0] for one in asked if "extra ==" not in one]
+        with suppress(PackageNotFoundError):
+            asked = [one for one in requires(name) or () if "extra ==" not in one]
+            left += [re.match(r"[\\w.-]+", one)[0] for one in asked]
 print(*sorted(wanted))
 tops = packages_distributions()
 refused = {top for top, owners in tops.items() if not {canonical(o) for o in owners} & wanted}
 
-class Guarded:
-    def __init__(self, finder):
-        self.finder = finder
-
-    def __getattr__(self, name):
-        return getattr(self.finder, name)
-
-    def find_spec(self, name, path=None, target=None):
+class Guarded(PathFinder):
+    @classmethod
+    def find_spec(cls, name, path=None, target=None):
         if name.partition(".")[0] not in refused:
-            return self.finder.find_spec(name, path, target)
+            return super().find_spec(name, path, target)
 
-sys.meta_path[:] = map(Guarded, sys.meta_path)
+sys.meta_path[sys.meta_path.index(PathFinder)] = Guarded
 """
 
 
-def test_one_version_stands_everywhere() -> None:
+def test_one_version_stands_everywhere():
     version = attn_notes.__version__
     assert re.fullmatch(r"\d+\.\d+\.\d+", version)
     assert yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))["version"] == version
@@ -61,19 +56,19 @@ def test_one_version_stands_everywhere() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_first_level_has_what_its_module_has(name: str) -> None:
+def test_the_first_level_has_what_its_module_has(name):
     found = getattr(attn_notes, name)
     assert getattr(importlib.import_module(found.__module__), name) is found
     assert found.__module__.startswith("attn_notes.")
     assert name in dir(attn_notes)
 
 
-def test_what_is_not_there_is_said() -> None:
+def test_what_is_not_there_is_said():
     with pytest.raises(AttributeError, match="module 'attn_notes' has no attribute 'GPT'"):
         _ = attn_notes.GPT
 
 
-def test_type_checkers_are_told_the_same_names() -> None:
+def test_type_checkers_are_told_the_same_names():
     tree = ast.parse((ROOT / "attn_notes" / "__init__.pyi").read_text("utf-8"))
     told = {
         alias.asname: f"{node.module}.{alias.name}"
@@ -86,11 +81,9 @@ def test_type_checkers_are_told_the_same_names() -> None:
 
 
 @pytest.mark.slow
-def test_models_tasks_training_programs_and_doubt_need_four_packages() -> None:
+def test_models_tasks_training_programs_and_doubt_need_four_packages():
     """In a process that finds nothing else; and one that is asked for is named."""
-    program = (
-        ALONE
-        + """
+    program = """
 import importlib, pkgutil, tempfile, attn_notes
 asked = []
 for room in ("tasks", "models", "training", "analysis", "programs"):
@@ -130,15 +123,12 @@ try:
 except ModuleNotFoundError as error:
     print(error.name)
 """
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd="/")
+    command = [sys.executable, "-c", ALONE + program]
+    done = subprocess.run(command, capture_output=True, text=True, cwd="/")
     assert done.returncode == 0, done.stderr[-2000:]
     wanted, written, saved, *asked, missing = done.stdout.splitlines()
-    said = "this needs {}, which comes with: pip install 'attn-notes[{}]'"
-    assert asked == [
-        said.format("rapidfuzz", "doubt"),
-        said.format("scipy", "doubt"),
-    ]
+    said = "this needs {}, which comes with: pip install 'attn-notes[doubt]'"
+    assert asked == [*map(said.format, ("rapidfuzz", "scipy"))]
     assert saved == "index.html program.js setup.json step.js trainer.js vectors.js weights.json"
     assert {"torch", "numpy", "einops", "jaxtyping"} <= set(wanted.split())
     assert not {"matplotlib", "scipy", "anywidget", "ipython", "safetensors"} & set(wanted.split())

@@ -1,17 +1,19 @@
 """What comes from npm: which version, by its hash; and what becomes of the site without it."""
 
 import json
-import shutil
 import subprocess
 import sys
-from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
 from book.paper import deck_pages
 from book.site import micropython, packages
 
-ROOT = Path(__file__).parents[1]
+from .exercises import ROOT, written
+
+NAMES = {name: name for name in micropython.FILES}
+FOUND = {f"micropython/{name}": name.encode() for name in NAMES}
 
 
 @pytest.mark.parametrize("package", [micropython.PACKAGE, deck_pages.REVEAL])
@@ -26,36 +28,28 @@ def test_the_lock_has_a_hash_and_no_address(package):
 
 @pytest.fixture
 def root(tmp_path):
-    (tmp_path / packages.LOCK).mkdir(parents=True)
-    for name in ("package.json", "package-lock.json"):
-        shutil.copy(ROOT / packages.LOCK / name, tmp_path / packages.LOCK)
-    return tmp_path
+    names = (packages.LOCK / name for name in ("package.json", "package-lock.json"))
+    return written(tmp_path, {str(name): (ROOT / name).read_bytes() for name in names})
 
 
 def test_where_it_cannot_be_had_there_is_none_and_a_line_says_why(root, monkeypatch, capsys):
-    def refused(*_: object, **__: object) -> None:
-        raise subprocess.CalledProcessError(1, "npm", stderr="no such registry")
-
-    monkeypatch.setattr(subprocess, "run", refused)
+    refused = subprocess.CalledProcessError(1, "npm", stderr="no such registry")
+    monkeypatch.setattr(subprocess, "run", Mock(side_effect=refused))
     assert micropython.files(root) == {}
     assert "Without MicroPython, so no code runs in the pages: no such" in capsys.readouterr().out
 
 
 def test_what_was_taken_is_not_taken_again(root, monkeypatch):
-    asked: list[list[str]] = []
+    asked = []
 
-    def installed(command: list[str], cwd: Path, **_: object) -> None:
+    def installed(command, cwd, **_):
         asked.append(command)
-        folder = cwd / "node_modules" / micropython.PACKAGE
-        folder.mkdir(parents=True, exist_ok=True)
-        for name in micropython.FILES:
-            (folder / name).write_bytes(name.encode())
+        written(cwd / "node_modules" / micropython.PACKAGE, NAMES)
 
     monkeypatch.setattr(subprocess, "run", installed)
     monkeypatch.setattr(packages.shutil, "which", lambda _: "/usr/bin/npm")
     for _ in range(2):
-        found = micropython.files(root)
-        assert found == {f"micropython/{name}": name.encode() for name in micropython.FILES}
+        assert micropython.files(root) == FOUND
     (command,) = asked
     assert command[:2] == ["/usr/bin/npm", "ci"] and "--ignore-scripts" in command
     monkeypatch.setattr(packages.shutil, "which", lambda _: None)
@@ -67,20 +61,16 @@ def test_what_was_taken_is_not_taken_again(root, monkeypatch):
 
 def test_two_that_ask_at_once_each_find_it_whole(root, monkeypatch):
     """As two processes that test a fresh clone do: the second begins later, and is there first."""
-    found: list[dict[str, bytes]] = []
+    begun, found = [], []
 
-    def installed(_: list[str], cwd: Path, **__: object) -> None:
+    def installed(_, cwd, **__):
         begun.append(cwd)
         if len(begun) == 1:
             found.append(micropython.files(root))
-        folder = cwd / "node_modules" / micropython.PACKAGE
-        folder.mkdir(parents=True)
-        for name in micropython.FILES:
-            (folder / name).write_bytes(name.encode())
+        written(cwd / "node_modules" / micropython.PACKAGE, NAMES)
 
-    begun: list[Path] = []
     monkeypatch.setattr(subprocess, "run", installed)
     monkeypatch.setattr(packages.shutil, "which", lambda _: "/usr/bin/npm")
     found.append(micropython.files(root))
     assert len(begun) == 2 and begun[0] != begun[1]
-    assert found[0] == found[1] == {f"micropython/{x}": x.encode() for x in micropython.FILES}
+    assert found == [FOUND, FOUND]

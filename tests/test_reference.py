@@ -2,12 +2,11 @@
 
 import ast
 import re
-from pathlib import Path
-from typing import Any
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
+from .exercises import ROOT
+
 PAGES = ROOT / "book" / "reference"
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
@@ -40,35 +39,33 @@ def score(tokens):
 }
 
 
-def told(block: str) -> list[tuple[str, Any]]:
+def told(block):
     """Expressions of a block that stand alone on a line beside what they are: `1 + 1  # 2`.
 
     Or beside how it begins: `range(9)  # range(...`.
     """
     lines = block.splitlines()
-    found = []
     for node in ast.parse(block).body:
         if isinstance(node, ast.Expr) and node.lineno == node.end_lineno:
             _, mark, comment = lines[node.lineno - 1].partition("  # ")
             if comment.endswith("..."):
                 begins = comment.removesuffix("...")
-                found.append((f"repr({ast.unparse(node)})[:{len(begins)}]", begins))
+                yield f"repr({ast.unparse(node)})[:{len(begins)}]", begins
                 continue
             try:
-                found.append((ast.unparse(node), ast.literal_eval(comment.split(";")[0].strip())))
+                yield ast.unparse(node), ast.literal_eval(comment.split(";")[0].strip())
             except (SyntaxError, ValueError):
                 assert not mark or not comment.startswith(("[", "{", "'")), comment
-    return found
+
+
+WHOLE = [("your_own", 6, 9), ("programs", 1, 2), ("doubt", 6, 2), ("../../README", 4, 3)]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("page", "blocks", "least"),
-    [("your_own", 6, 9), ("programs", 1, 2), ("doubt", 6, 2), ("../../README", 4, 3)],
-)
+@pytest.mark.parametrize(("page", "blocks", "least"), WHOLE)
 def test_a_page_runs_as_it_stands(page, blocks, least, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    names: dict[str, Any] = {"__name__": "page"}
+    names = {"__name__": "page"}
     exec(GIVEN.get(page, ""), names)
     found, asked = BLOCK.findall((PAGES / f"{page}.md").read_text("utf-8")), 0
     for block in found:

@@ -9,7 +9,7 @@ import matplotlib as mpl
 from book.site.settings import PERSONAL
 
 
-def test_nothing_of_the_users_settings_is_read() -> None:
+def test_nothing_of_the_users_settings_is_read():
     assert not {"MATPLOTLIBRC", "IPYTHON_DIR", "JUPYTER_CONFIG_PATH"} & set(os.environ)
     assert Path(mpl.get_configdir()) == Path(os.environ["MPLCONFIGDIR"])
     assert Path(mpl.matplotlib_fname()).is_relative_to(Path(mpl.__file__).parent)

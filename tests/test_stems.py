@@ -8,12 +8,10 @@ from pathlib import Path
 from book.site import dependencies
 from book.site.dependencies import evidence_page, lesson_page
 
-ROOT = Path(__file__).parents[1]
-STEMS, OWN, BACKED = (
-    dependencies.lesson_stems(ROOT),
-    dependencies.own_stems(ROOT),
-    dependencies.evidence_stems(ROOT),
-)
+from .exercises import ROOT
+
+STEMS, OWN = dependencies.lesson_stems(ROOT), dependencies.own_stems(ROOT)
+BACKED = dependencies.evidence_stems(ROOT)
 
 LISTS = {
     "_toc.yml": "the list that all else is derived from",
@@ -44,7 +42,7 @@ TEXT = {".css", ".html", ".ipynb", ".js", ".md", ".py", ".toml", ".yml"}
 """What somebody writes: a text is an excerpt, or what a page shows, which a machine has written."""
 
 
-def named(text: str, stems: list[str]) -> set[str]:
+def named(text, stems):
     """The chapters that a text names: as a name, a file, a module or a class of a style sheet.
 
     An English word that is one's stem, and a module of `models`, are no chapter's name.
@@ -61,11 +59,11 @@ def named(text: str, stems: list[str]) -> set[str]:
     return {name for place in found for name in re.findall(rf"\b{stem}\b", place)}
 
 
-def own(path: str) -> bool:
+def own(path):
     return re.search(rf"(?:^|[/_])(?:{'|'.join(STEMS)})(?:[_./]|$)", path) is not None
 
 
-def written(root: Path) -> dict[str, str]:
+def texts_of(root):
     """The texts of the tree by their paths from the root, without what commands make."""
     found = {}
     for folder, folders, names in os.walk(root):
@@ -77,35 +75,34 @@ def written(root: Path) -> dict[str, str]:
     return found
 
 
-SHARED = {path: text for path, text in written(ROOT).items() if not own(path)}
+SHARED = {path: text for path, text in texts_of(ROOT).items() if not own(path)}
 
 
-def test_every_chapter_has_its_page_and_its_rooms_and_is_listed() -> None:
+def test_every_chapter_has_its_page_and_its_rooms_and_is_listed():
     found = {path.name: path for path in (ROOT / "book" / "lessons").glob("[!._]*/")}
     assert found.keys() == {*STEMS, *OWN}
     modules = ("recipe", "measure", "evidence", "claims", "figures", "checks", "widget")
-    rooms = {*(f"{name}.py" for name in modules), "deck.yml", "methods.yml", "questions.yml"}
-    rooms |= {"teaching.md"}
+    rooms = {f"{name}.py" for name in modules} | {"deck.yml", "methods.yml", "questions.yml"}
     for stem in dependencies.full_stems(ROOT):
-        assert {path.name for path in found[stem].iterdir()} >= rooms, stem
+        assert {path.name for path in found[stem].iterdir()} >= rooms | {"teaching.md"}, stem
 
 
-def test_nothing_else_lists_the_chapters() -> None:
+def test_nothing_else_lists_the_chapters():
     assert len(SHARED) > 100
     found = {path for path, text in SHARED.items() if len(named(text, STEMS)) > 2}
     assert found == {*LISTS}
 
 
-def test_no_chapter_has_a_number() -> None:
+def test_no_chapter_has_a_number():
     """The order of `_toc.yml` may change: a page asks for a number by `[#](STEM.ipynb)`."""
     numbered = re.compile(r"\b(?:chapter|lesson)s? \d", re.IGNORECASE)
     assert {path for path, text in SHARED.items() if numbered.search(text)} == set()
 
 
-def test_a_lesson_has_one_name() -> None:
+def test_a_lesson_has_one_name():
     """Its title: on its evidence, in the notes for teachers, over its symbols and its checks."""
 
-    def page(path: Path | str) -> str:
+    def page(path):
         text = (ROOT / path).read_text("utf-8")
         return "".join(json.loads(text)["cells"][0]["source"]) if text[0] == "{" else text
 

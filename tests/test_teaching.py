@@ -2,21 +2,18 @@
 
 import math
 import re
-from pathlib import Path
 
 from attn_notes.tasks import sorting
 from book.lessons.trm import recipe
 from book.site.dependencies import lesson_stems
 
+from .exercises import ROOT
 from .pages.said import Says
 
-BOOK = Path(__file__).parents[1] / "book"
-WRITTEN = [
-    path
-    for folder in ("attn_notes", "book/lessons", "book/page")
-    for kind in ("*.js", "*.css")
-    for path in (BOOK.parent / folder).rglob(kind)
-]
+BOOK = ROOT / "book"
+FOLDERS = [ROOT / folder for folder in ("attn_notes", "book/lessons", "book/page")]
+PATHS = [path for folder in FOLDERS for kind in ("*.js", "*.css") for path in folder.rglob(kind)]
+WRITTEN = "".join(path.read_text("utf-8") for path in PATHS)
 OLDEST = {  # feature → the first Chromium, Firefox and Safari that have it, by MDN
     "color-mix(": (111, 113, 16.2),
     ":has(": (105, 121, 15.4),
@@ -30,20 +27,20 @@ NEWER = (
 )
 
 
-def teaching(name: str, *words: str, where: bool = True) -> None:
+def teaching(name, *words, where=True):
     path = BOOK / "teaching" / f"{name}.md"
     page = Says(path.name, {"page": path.read_text("utf-8")})
     page(*words, where=where)
     assert page.wrong == []
 
 
-def test_a_week_has_a_lesson_in_their_order() -> None:
+def test_a_week_has_a_lesson_in_their_order():
     source = (BOOK / "teaching" / "syllabus.md").read_text("utf-8")
     rows = re.findall(r"^\| \d \| \[\]\(\.\./lessons/\w+/(\w+)\.ipynb\)", source, re.M)
-    assert rows == lesson_stems(BOOK.parent)
+    assert rows == lesson_stems(ROOT)
 
 
-def test_the_boards_are_right() -> None:
+def test_the_boards_are_right():
     side = recipe.TASK.side
     teaching(
         "syllabus",
@@ -54,10 +51,9 @@ def test_the_boards_are_right() -> None:
     )
 
 
-def test_the_oldest_browsers_have_what_the_widgets_use() -> None:
-    everything = "".join(path.read_text("utf-8") for path in WRITTEN)
-    used = [since for feature, since in OLDEST.items() if feature in everything]
-    assert not [feature for feature in NEWER if feature in everything]
+def test_the_oldest_browsers_have_what_the_widgets_use():
+    used = [since for feature, since in OLDEST.items() if feature in WRITTEN]
+    assert not [feature for feature in NEWER if feature in WRITTEN]
     chromium, firefox, safari = (max(each) for each in zip(*used, strict=True))
     teaching(
         "../reference/browsers",
@@ -65,14 +61,13 @@ def test_the_oldest_browsers_have_what_the_widgets_use() -> None:
     )
 
 
-def test_the_pages_for_teachers_are_in_the_contents() -> None:
+def test_the_pages_for_teachers_are_in_the_contents():
     """But for the one that is handed to programs, and the notebook of a project."""
-    contents = (BOOK.parent / "_toc.yml").read_text("utf-8")
+    contents = (ROOT / "_toc.yml").read_text("utf-8")
     pages = {page.stem for page in (BOOK / "teaching").glob("*.md")} - {"AGENTS", "audit"}
     assert {*re.findall(r"book/teaching/(\w+)\n", contents)} == pages
 
 
-def test_the_page_on_privacy_names_what_is_kept() -> None:
-    keys = re.findall(r"`(attention-notes[^`]*)`", "".join(p.read_text("utf-8") for p in WRITTEN))
-    assert len(keys) >= 2
+def test_the_page_on_privacy_names_what_is_kept():
+    assert len(re.findall(r"`(attention-notes[^`]*)`", WRITTEN)) >= 2
     teaching("../reference/browsers", "under names that begin with `attention-notes`")

@@ -1,27 +1,19 @@
 """The landing page's map of the lessons: from `_toc.yml`, the notebooks and the records; and its
 three sentences, with which the README begins as well."""
 
-import json
 import re
-from pathlib import Path
 
 import pytest
 
-from book.site.dependencies import (
-    all_stems,
-    full_stems,
-    lesson_page,
-    notebook_paths,
-    read_notebook,
-)
+from book.site.dependencies import all_stems, full_stems, lesson_page, notebook_paths, read_notebook
 from book.site.extension import cards
+from tests.exercises import ROOT, written
 
-ROOT = Path(__file__).parents[2]
 ALL = [path.stem for path in notebook_paths(ROOT) if path.stem == path.parent.name]
 
 
 @pytest.mark.parametrize("stem", ALL)
-def test_every_lesson_has_its_question_and_its_picture(stem: str) -> None:
+def test_every_lesson_has_its_question_and_its_picture(stem):
     card = cards.read(ROOT / lesson_page(stem))
     assert card.stem == stem and card.title and card.question.endswith("?")
     assert card.time.endswith(" minutes") or stem not in full_stems(ROOT)
@@ -32,21 +24,20 @@ def test_every_lesson_has_its_question_and_its_picture(stem: str) -> None:
     assert f'href="{stem}.html"' in cards.entry(card, before, f"{stem}.html", svg)
 
 
-def test_a_lesson_without_a_question_is_named(tmp_path: Path) -> None:
-    def made(source: str, **metadata: object) -> Path:
-        path = tmp_path / "cats.ipynb"
-        path.write_text(json.dumps({"cells": [{"source": [source]}], "metadata": metadata}))
-        return path
+def test_a_lesson_without_a_question_is_named(tmp_path):
+    def read(source, **metadata):
+        notebook = {"cells": [{"source": [source]}], "metadata": metadata}
+        return cards.read(written(tmp_path, {"cats.ipynb": notebook}) / "cats.ipynb")
 
-    card = cards.read(made("# Cats\n\nMany.", question="Why?", needs=["dogs"]))
+    card = read("# Cats\n\nMany.", question="Why?", needs=["dogs"])
     assert card == ("cats", "Cats", "Why?", "", ("dogs",))
     with pytest.raises(cards.ExtensionError, match=r"cats\.ipynb has no question"):
-        cards.read(made("# Cats"))
+        read("# Cats")
     with pytest.raises(cards.ExtensionError, match=r"cats\.ipynb has no title"):
-        cards.read(made("Cats", question="Why?"))
+        read("Cats", question="Why?")
 
 
-def test_a_card_names_each_lesson_that_is_needed() -> None:
+def test_a_card_names_each_lesson_that_is_needed():
     row = [cards.Card(stem, stem.title(), "Why?", "", ()) for stem in ("cats", "dogs", "owls")]
     told = cards.entry(row[2]._replace(needs=("cats", "dogs")), row[:2], "", "")
     assert "after no. 1 and 2" in told
@@ -56,7 +47,7 @@ def test_a_card_names_each_lesson_that_is_needed() -> None:
             cards.entry(row[1]._replace(needs=(later,)), row[:1], "", "")
 
 
-def test_in_the_book_what_a_lesson_needs_stands_before_it() -> None:
+def test_in_the_book_what_a_lesson_needs_stands_before_it():
     """A course may have another order, and is told what that leaves without its ground."""
     stems = all_stems(ROOT)
     for i, stem in enumerate(stems):
@@ -64,8 +55,8 @@ def test_in_the_book_what_a_lesson_needs_stands_before_it() -> None:
         assert {*needs} <= {*stems[:i]}, stem
 
 
-def test_the_readme_begins_with_a_picture_and_the_sentences_of_the_landing_page() -> None:
-    def said(page: str, begins: str) -> list[str]:
+def test_the_readme_begins_with_a_picture_and_the_sentences_of_the_landing_page():
+    def said(page, begins):
         text = (ROOT / page).read_text("utf-8").partition(begins)[2]
         plain = re.sub(r"\]\([^)]*\)|\[", "", text)  # links lead elsewhere
         return [" ".join(sentence.split()) for sentence in plain.split("\n\n") if sentence][:3]

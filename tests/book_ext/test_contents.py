@@ -24,7 +24,7 @@ MENU = """
 """
 
 
-def test_each_folder_has_a_chain_of_its_own() -> None:
+def test_each_folder_has_a_chain_of_its_own():
     """The lessons' folders count as one; what backs a lesson leads back to it."""
     assert {page.removeprefix("book/"): way for page, way in contents.ways(ABOVE).items()} == {
         "index": {"next": "book/lessons/cats/cats"},
@@ -38,7 +38,7 @@ def test_each_folder_has_a_chain_of_its_own() -> None:
 
 
 @pytest.mark.parametrize("here", ["cats", "reference", ""])
-def test_what_is_folded_is_open_while_one_is_in_it(here: str) -> None:
+def test_what_is_folded_is_open_while_one_is_in_it(here):
     at = {name: "current" if name == here else "" for name in ("lessons", "cats", "reference")}
     menu = contents.folded(BeautifulSoup(MENU.format(**at), "html.parser"), {"Reference"})
     (fold,) = menu.select("details")

@@ -1,7 +1,5 @@
 """A page asks for one file of a kind, and a page of before has what changed since."""
 
-from pathlib import Path
-
 import pytest
 from sphinx.errors import ExtensionError
 
@@ -30,30 +28,25 @@ JOINED = """<head>
 </head><link rel="stylesheet" href="../_static/cell/editor.css">"""
 
 
-def site(folder: Path) -> Path:
+@pytest.fixture
+def made(tmp_path):
     files = {
-        "styles/theme.css": '@import "../basic.css";\nb { top: 1px }',
-        "basic.css": "a { background: url(file.png) }",
-        "print.css": '@charset "UTF-8";i { top: 2px }',
-        "one.js": "var one = 1",
-        "two.js": "(two)",
-        "three.js": "three()",
-        "words.js": "words()",
+        "styles/theme.css": '@import "../basic.css";\nb { top: 1px }', "one.js": "var one = 1",
+        "basic.css": "a { background: url(file.png) }", "two.js": "(two)", "three.js": "three()",
+        "print.css": '@charset "UTF-8";i { top: 2px }', "words.js": "words()",
         "keeping.js": "keep()",
-    }
-    return written(
-        folder, {f"_static/{name}": text for name, text in files.items()} | {"book/page.html": PAGE}
-    )
+    }  # fmt: skip
+    written(tmp_path, {f"_static/{name}": text for name, text in files.items()})
+    join(written(tmp_path, {"book/page.html": PAGE}))
+    return tmp_path
 
 
-def asked(made: Path) -> dict[str, str]:
+def asked(made):
     kinds = {"css": "*.css", "js": "*[!r].js", "later": "*.later.js"}
     return {kind: next((made / "_static").glob(f"joined-{of}")).name for kind, of in kinds.items()}
 
 
-def test_one_file_of_a_kind_in_their_order(tmp_path: Path) -> None:
-    made = site(tmp_path)
-    join(made)
+def test_one_file_of_a_kind_in_their_order(made):
     names = asked(made)
     texts = {kind: (made / "_static" / name).read_text("utf-8") for kind, name in names.items()}
     sheet = "a { background: url(file.png) }\nb { top: 1px }\ni { top: 2px }"
@@ -68,27 +61,20 @@ def test_one_file_of_a_kind_in_their_order(tmp_path: Path) -> None:
     assert (made / "book/page.html").read_text("utf-8") == page
 
 
-def test_what_stands_in_a_joined_file_is_not_kept_for_offline_as_well(tmp_path: Path) -> None:
-    made = site(tmp_path)
-    join(made)
+def test_what_stands_in_a_joined_file_is_not_kept_for_offline_as_well(made):
     kept = {f"_static/{name}" for name in (*asked(made).values(), "basic.css", "three.js")}
     assert {*offline.listed(made, ())[""]} == kept
 
 
-def test_what_changes_later_reaches_a_page_that_is_not_rendered_again(tmp_path: Path) -> None:
-    made = site(tmp_path)
-    join(made)
-    before = (made / "book/page.html").read_text("utf-8")
-    written(made, {"_static/print.css": "i { top: 3px }"})
-    join(made)
+def test_what_changes_later_reaches_a_page_that_is_not_rendered_again(made):
+    before = (made / "book/page.html").read_text("utf-8").splitlines()
+    join(written(made, {"_static/print.css": "i { top: 3px }"}))
     assert "top: 3px" in (made / "_static" / asked(made)["css"]).read_text("utf-8")
     after = (made / "book/page.html").read_text("utf-8").splitlines()
-    assert [was for was in before.splitlines() if was not in after] == [before.splitlines()[1]]
+    assert [was for was in before if was not in after] == [before[1]]
 
 
-def test_what_no_page_asks_for_goes(tmp_path: Path) -> None:
-    made = site(tmp_path)
-    join(made)
+def test_what_no_page_asks_for_goes(made):
     written(made, {"book/page.html": PAGE.replace("print.css", "basic.css")})
     (made / "_static" / "print.css").unlink()
     join(made)
@@ -96,8 +82,7 @@ def test_what_no_page_asks_for_goes(tmp_path: Path) -> None:
     assert len([*(made / "_static").glob("joined-*.css")]) == 1
 
 
-def test_a_sheet_that_asks_for_what_lies_beside_it_is_refused(tmp_path: Path) -> None:
-    made = site(tmp_path)
+def test_a_sheet_that_asks_for_what_lies_beside_it_is_refused(made):
     written(made, {"_static/styles/theme.css": "b { background: url('beside.png') }"})
     with pytest.raises(ExtensionError, match=r"styles/theme\.css asks for files"):
         join(made)

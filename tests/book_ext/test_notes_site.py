@@ -9,7 +9,6 @@ import shutil
 import subprocess
 import sys
 from importlib.resources import files
-from pathlib import Path
 from types import SimpleNamespace
 from urllib.parse import unquote
 
@@ -26,11 +25,8 @@ from book.site.extension import citations, icons, mathjax, numbers, punctuation,
 from book.site.extension.answer_fields import _lessons
 from book.site.extension.theme import without_lost_fonts, without_unused_scripts
 
-from ..exercises import shown
+from ..exercises import ROOT, shown, written
 from ..packed import whole
-
-JUPYTER_BOOK = "from jupyter_book.cli.main import main; main()"
-ROOT = Path(__file__).parents[2]
 
 
 def test_what_packages_have_is_there_or_it_is_noticed():
@@ -49,13 +45,12 @@ def test_what_packages_have_is_there_or_it_is_noticed():
 def test_a_font_whose_file_is_left_out_is_not_asked_for(tmp_path):
     (tmp_path / "here.woff2").touch()
     font = '@font-face{{font-family:F;src:url({}) format("woff2")}}'.format
-    there = [font(url) for url in ("here.woff2?v=1", "'here.woff2'", "data:font/woff2;base64,AA")]
-    gone = [font("fonts/gone.woff2?v=1"), font("here.woff2), url(gone.ttf")]
-    mended = without_lost_fonts(f"a{{}}{''.join(there + gone)}b{{}}", tmp_path)
-    assert mended == f"a{{}}{''.join(there)}b{{}}"
+    there = "".join(map(font, ("here.woff2?v=1", "'here.woff2'", "data:font/woff2;base64,AA")))
+    gone = font("fonts/gone.woff2?v=1") + font("here.woff2), url(gone.ttf")
+    assert without_lost_fonts(f"a{{}}{there}{gone}b{{}}", tmp_path) == f"a{{}}{there}b{{}}"
 
 
-def notebook(*cells: tuple[str, str]) -> nbformat.NotebookNode:
+def notebook(*cells):
     view, kept = (f"application/vnd.jupyter.widget-{what}+json" for what in ("view", "state"))
     one = {"model_module": "anywidget", "state": {"_esm": "", "n": 7}}
     states = {model: copy.deepcopy(one) for _, model in cells}
@@ -71,17 +66,19 @@ def test_a_page_gets_the_state_of_its_lessons_own_widget_only():
     for tag, model in ((None, "m1"), ("play", "m1"), ("weights", "m2")):
         found, state = first_widget(pair, "deep_qkv", tag)
         assert (found, list(state["state"])) == (model, [model])
-    with pytest.raises(LookupError, match="no output is a widget in a cell tagged 'other'"):
-        first_widget(pair, "deep_qkv", "other")
-    saved = pair.metadata["widgets"]["application/vnd.jupyter.widget-state+json"]["state"]
+    (kept,) = pair.metadata["widgets"].values()
     for model, name in (("m1", "guess.Guess"), ("m2", "deep_qkv.ABCSorter")):
-        saved[model]["state"] = {"_anywidget_id": f"book.page.{name}"}
+        kept["state"][model]["state"] = {"_anywidget_id": f"book.page.{name}"}
     assert first_widget(pair, "deep_qkv")[0] == "m2"
-    with pytest.raises(LookupError, match="no output is a widget of trm"):
-        first_widget(pair, "trm")
-    del pair.metadata["widgets"]
-    with pytest.raises(LookupError, match="was not saved"):
-        first_widget(pair, "deep_qkv")
+    nothing = copy.deepcopy(pair)
+    del nothing.metadata["widgets"]
+    for made, asked, said in (
+        (pair, ("deep_qkv", "other"), "no output is a widget in a cell tagged 'other'"),
+        (pair, ("trm",), "no output is a widget of trm"),
+        (nothing, ("deep_qkv",), "was not saved"),
+    ):
+        with pytest.raises(LookupError, match=said):
+            first_widget(made, *asked)
 
 
 @pytest.mark.parametrize("turned", [False, True])
@@ -110,12 +107,10 @@ def test_what_is_long_in_a_pages_state_lies_once_in_a_file_beside_it(tmp_path):
         "third": {"state": cat | {"_esm": long, "text": other}},
         "plain": {"state": {"text": short}},
     }
-    saved = {"version_major": 2, "state": models}
-    before = copy.deepcopy(saved)
+    saved = {"version_major": 2, "state": copy.deepcopy(models)}
     found, files = widgets.apart(saved)
-    assert saved == before and found["version_major"] == 2
-    kept = json.dumps(found)
-    assert short in kept and long not in kept and other not in kept
+    assert saved == {"version_major": 2, "state": models} and found["version_major"] == 2
+    assert [text in json.dumps(found) for text in (short, long, other)] == [True, False, False]
     counted = {name[:3]: [text.count(x) for x in (long, other)] for name, text in files.items()}
     assert counted == {"cat": [1, 1], "dog": [1, 0]}
     assert widgets.apart(found) == (found, {})  # a page may be made again
@@ -123,9 +118,7 @@ def test_what_is_long_in_a_pages_state_lies_once_in_a_file_beside_it(tmp_path):
     turned, same = widgets.apart({"state": dict(reversed(models.items()))}, "../_static/")
     assert same == files
     assert turned["state"]["again"]["beside"]["file"].startswith("../_static/dog-")
-    for name, text in files.items():
-        (tmp_path / name).write_text(text, "utf-8")
-    assert whole(found, tmp_path) == models
+    assert whole(found, written(tmp_path, files)) == models
 
 
 @pytest.mark.parametrize("stem", stems_with(ROOT, "widget.py"))
@@ -133,7 +126,7 @@ def test_a_place_is_as_high_as_its_widget_opens(stem):
     """It says so to the style sheet; that the heights are right, a browser's test sees."""
     view = f'<script type="{widgets.VIEW}">{{"model_id": "m1"}}</script>'
     page = new_document("")
-    page += nodes.raw(view, view, format="html")
+    page += nodes.raw("", view, format="html")
     name = f"book/lessons/{stem}/{stem}_evidence"
     app = SimpleNamespace(env=SimpleNamespace(nb_metadata={name: {}}))
     widgets._reserve_places(app, page, name)
@@ -176,10 +169,7 @@ FAULTS = {
     "file_name": (PIXEL.format(alt="pixel.svg"), "image without alt text: book/pixel.svg"),
     "html": ('<img src="pixel.svg">\n', "image without alt text: pixel.svg"),
     "inline": (f"{SVG}\n", "image without alt text: <svg>"),
-    "widget": (
-        "```{live-widget} nowhere\n```\n",
-        "there is no notebook book/lessons/nowhere/nowhere.ipynb",
-    ),
+    "widget": ("```{live-widget} nowhere\n```\n", "no notebook book/lessons/nowhere/nowhere.ipynb"),
 }
 PAGES = [*FAULTS, "figure", "lessons/drawn/drawn", "source"]
 
@@ -188,22 +178,17 @@ PAGES = [*FAULTS, "figure", "lessons/drawn/drawn", "source"]
 def faulty_book(tmp_path_factory):
     folder = tmp_path_factory.mktemp("faulty")
     shutil.copy(ROOT / "_config.yml", folder)
-    book = folder / "book"
-    shutil.copytree(ROOT / "book" / "_static", book / "_static")
-    shutil.copy(ROOT / "book" / "references.bib", book)
-    for name in ("reference", "lessons/drawn"):
-        (book / name).mkdir(parents=True)
-    pages = [*PAGES, "reference/bibliography"]
-    chapters = "".join(f"  - file: book/{page}\n" for page in pages)
-    for path, text in {
+    shutil.copytree(ROOT / "book" / "_static", folder / "book" / "_static")
+    chapters = "".join(f"  - file: book/{page}\n" for page in (*PAGES, "reference/bibliography"))
+    texts = {
         "_toc.yml": f"format: jb-book\nroot: book/index\nchapters:\n{chapters}",
+        "book/references.bib": (ROOT / "book" / "references.bib").read_bytes(),
         "book/pixel.svg": SVG,
         "book/index.md": "# Good\n\n[#](lessons/drawn/drawn.ipynb)\n\n" + PIXEL.format(alt="One."),
         "book/source.md": SOURCE,
         "book/reference/bibliography.md": "# Works\n\n```{bibliography}\n```\n",
         **{f"book/{name}.md": f"# Fault\n\n{text}" for name, (text, _) in FAULTS.items()},
-    }.items():
-        (folder / path).write_text(text, "utf-8")
+    }
     with figures.figure() as (fig, _):
         drawn = figures.Picture(fig, "A title", "A caption", "A figure")._repr_mimebundle_()
     undescribed = ({"image/svg+xml": SVG}, {})
@@ -213,8 +198,9 @@ def faulty_book(tmp_path_factory):
         made = v4.new_notebook(metadata={"language_info": {"name": "python"}})
         made.cells.append(v4.new_markdown_cell(f"# One figure\n\n{citing}"))
         made.cells.append(v4.new_code_cell("draw()", outputs=[output]))
-        nbformat.write(made, book / f"{page}.ipynb")
-    command = [sys.executable, "-c", JUPYTER_BOOK, "build", str(folder), "-W", "--keep-going"]
+        texts[f"book/{page}.ipynb"] = nbformat.writes(made)
+    program = [sys.executable, "-c", "from jupyter_book.cli.main import main; main()"]
+    command = [*program, "build", str(written(folder, texts)), "-W", "--keep-going"]
     env = os.environ | {"SITE_REPOSITORY": REPOSITORY}
     build = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", env=env)
     assert build.returncode != 0
@@ -229,11 +215,10 @@ def pages(faulty_book):
 
 @pytest.mark.slow
 def test_a_fault_fails_the_build_and_a_good_page_does_not(faulty_book):
-    lines = faulty_book[1].splitlines()
     expected = {f"{name}.md": message for name, (_, message) in FAULTS.items()}
     expected["figure.ipynb"] = "cell 2: image without alt text"
     for page, message in expected.items():
-        (found,) = (line for line in lines if page in line)
+        (found,) = (line for line in faulty_book[1].splitlines() if page in line)
         assert message in found
     assert not re.search(r"index\.md|drawn\.ipynb|source\.md", faulty_book[1])
 
@@ -259,13 +244,11 @@ def test_a_page_says_its_version_its_source_and_where_it_can_be_opened(faulty_bo
 
 
 @pytest.mark.slow
-def test_links_to_works_become_citations_and_a_figure_is_there_once_without_file(
-    faulty_book, pages
-):
+def test_works_are_cited_and_a_figure_is_there_once_without_file(faulty_book, pages):
     page = pages["drawn"]
     cited = re.findall(r'<span class="bibtex-citation".*?</span>', page, re.S)
-    works = ["Press and Wolf [2017]", "[Graves, 2016]", "Cover and Thomas [2006]"]
-    assert [*map(shown, cited)] == works
+    works = "Press and Wolf [2017], [Graves, 2016], Cover and Thomas [2006]"
+    assert ", ".join(map(shown, cited)) == works
     assert all('href="../../reference/bibliography.html#' in text for text in cited)
     assert page.count(f'href="{PRESS}"') == 1  # another text leads where it says
     (figure,) = re.findall(r'<figure class="attn-figure">.*?</figure>', page, re.S)
@@ -276,36 +259,34 @@ def test_links_to_works_become_citations_and_a_figure_is_there_once_without_file
 
 
 def test_links_name_what_the_editions_branch_holds():
-    links = repository.launches(f"{REPOSITORY}/", "lessons/deep_qkv/deep_qkv")
+    page = "lessons/deep_qkv/deep_qkv"
+    links = repository.launches(REPOSITORY, page)
     workflow = (ROOT / ".github" / "workflows" / "book.yml").read_text("utf-8")
     for edition, name in (("plain", "Colab"), ("student", "a JupyterHub")):
-        assert f"{edition}/lessons/deep_qkv/deep_qkv.ipynb" in unquote(links[name])
+        assert f"{edition}/{page}.ipynb" in unquote(links[name])
         assert f"mv new/attention-notes-{edition} out/{edition}\n" in workflow
         assert f"_build/editions/attention-notes-{edition}\n" in workflow
     assert "attention-notes-instructor" not in workflow
-    assert "book/lessons/deep_qkv/deep_qkv.ipynb" in unquote(links["Binder"])
+    assert f"book/{page}.ipynb" in unquote(links["Binder"])
     assert all(link.startswith("https://") for link in links.values())
-    assert repository.launches("", "deep_qkv") == {}
+
     # nbgitpuller would name its folder `name.git`, in which the notebook is not looked for.
-    assert repository.launches(f"{REPOSITORY}.git", "lessons/deep_qkv/deep_qkv") == links
     for end in ("", "/", ".git"):
+        assert repository.launches(f"{REPOSITORY}{end}", page) == links
         found = repository.source(f"{REPOSITORY}{end}", "a b.md")["link"]
         assert found == f"{REPOSITORY}/blob/HEAD/a%20b.md"
-    assert repository.filled(["[here](REPOSITORY)"], "") == []
+
     with pytest.raises(ValueError, match="SITE_REPOSITORY is 'notes'; it begins with https://"):
         repository.filled(["[here](REPOSITORY)"], "notes")
 
 
 def test_authors_are_named_as_they_are_cited():
     found = citations.links(ROOT / "book" / "references.bib")
-    by_role = {role: link for link, role in found.items()}
-    for key, text in {
-        "pineda1987": "Pineda (1987)",
-        "trefethen1997": "Trefethen and Bau (1997)",
-        "vaswani2017": "Vaswani et al. (2017)",
-        "jolicoeur2025": "Jolicoeur-Martineau (2025)",
-    }.items():
-        assert by_role[f"{{cite:t}}`{key}`"].startswith(f"[{text}](")
+    by_role = {role: link.partition("](")[0] for link, role in found.items()}
+    names = {"pineda1987": "Pineda", "trefethen1997": "Trefethen and Bau"}
+    names |= {"vaswani2017": "Vaswani et al.", "jolicoeur2025": "Jolicoeur-Martineau"}
+    for key, name in names.items():
+        assert by_role[f"{{cite:t}}`{key}`"] == f"[{name} ({key[-4:]})"
 
 
 def test_a_formula_keeps_the_punctuation_that_touches_it():

@@ -10,7 +10,7 @@ from book.site.extension import words
 GLOSSARY = "reference/glossary.html"
 
 
-def word(*names: str, sentence: str = "A thing.") -> words.Word:
+def word(*names, sentence="A thing."):
     return words.Word(names, tuple(f"term-{name}" for name in names), sentence, frozenset())
 
 
@@ -20,11 +20,11 @@ KNOWN = [
 ]
 
 
-def link(anchor: str, said: str) -> nodes.reference:
+def link(anchor, said):
     return nodes.reference("", said, refuri=f"{GLOSSARY}#term-{anchor}")
 
 
-def page(*pieces: nodes.Node | str) -> nodes.document:
+def page(*pieces):
     paragraph = nodes.paragraph()
     paragraph += [nodes.Text(piece) if isinstance(piece, str) else piece for piece in pieces]
     section = nodes.section("", nodes.title("", "Seeds"), paragraph)
@@ -33,7 +33,7 @@ def page(*pieces: nodes.Node | str) -> nodes.document:
     return document
 
 
-def marked(document: nodes.document) -> list[tuple[str, str]]:
+def marked(document):
     words.mark(document, KNOWN, GLOSSARY)
     found = words.links(document, GLOSSARY)
     return [(each.astext(), anchor.removeprefix("term-")) for each, anchor in found]
