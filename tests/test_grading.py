@@ -204,7 +204,9 @@ BOMB = zipped({"x.ipynb": bytes(2**26)})
 NOTHING_READ = {
     "null.ipynb": b"null", "number.ipynb": {"cells": 3, "metadata": {}}, "nul.ipynb": bytes(1000),
     "list.json": b"[[1]]", "cut.ipynb": BOOK[: len(BOOK) // 2], "number.json": b"1" * 5000,
-    "saved.json": {"lesson": 3, "exercises": [None, 1]},
+    "saved.json": {"lesson": 3, "exercises": [None, 1]}, "text.ipynb": b"my homework",
+    "empty.ipynb": b"", "conflict.ipynb": b"<<<<<<< HEAD\n" + BOOK,
+    "many.ipynb": b'{"cells": ' + b'[{"a":1},' * 30_000, "link.url": b"[InternetShortcut]\nURL=x",
 }  # fmt: skip
 OTHERS = {
     "pdf": b"%PDF-1.4", "html": b"<!DOCTYPE html><p>x", "rar": b"Rar!\x1a\7\0",
@@ -283,6 +285,7 @@ def test_an_odd_file_costs_one_row_and_the_row_says_why(tmp_path):
         packed(tmp_path / "all.zip", files): dict.fromkeys(NAMES_OF.values(), ""),
         folder: {"a folder": "is a folder", "a link": "is a link", "eve": "pipe is no file"},
     }
+    assert len(files) + len(ways[folder]) >= 60
     for source, besides in ways.items():
         handed_in = submissions.read(source, SORTERS)
         assert len({one.mark for one in handed_in}) >= len(handed_in) - len(NAMES_OF)
