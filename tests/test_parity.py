@@ -14,18 +14,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from torch import Generator, Tensor
+from torch import Generator
 from torch.nn import functional as F
 from torch.testing import assert_close
 
 from attn_notes.models import deep_qkv, dialectical, equilibrium, triple_product, trm
 from attn_notes.models.deep_qkv import Sorter
-from attn_notes.models.dialectical import LanguageModel, Observed
+from attn_notes.models.dialectical import LanguageModel
 from attn_notes.models.equilibrium import LanguageModel as EquilibriumModel
 from attn_notes.models.equilibrium import Relaxation, residual
 from attn_notes.models.triple_product import VOLUMES, AttentionOnly
 from attn_notes.models.trm import TRM
-from book.lessons.equilibrium.estimators import PUBLISHED, Estimator, bptt
+from book.lessons.equilibrium.estimators import PUBLISHED, bptt
 
 GOLDEN = Path(os.environ.get("ATTN_NOTES_GOLDEN", Path(__file__).parent / "golden"))
 
@@ -69,8 +69,8 @@ RECURSIVE = {
 TRM_SETTINGS = {"latent_steps": "n", "cycles": "T"}
 
 
-def renamed(source: dict[str, Tensor], names: dict[str, str]) -> dict[str, Tensor]:
-    def ours(name: str) -> str:
+def renamed(source, names):
+    def ours(name):
         for theirs, its in names.items():
             name = re.sub(theirs, its, name)
         return name
@@ -78,17 +78,17 @@ def renamed(source: dict[str, Tensor], names: dict[str, str]) -> dict[str, Tenso
     return {ours(name): weight for name, weight in source.items()}
 
 
-def files(kind: str) -> list[Path]:
+def files(kind):
     found = sorted(GOLDEN.glob(f"{kind}*.npz"))
     assert found, f"no {kind}*.npz in {GOLDEN}"
     return found
 
 
-def weights(golden: np.lib.npyio.NpzFile) -> dict[str, Tensor]:
+def weights(golden):
     return {k[2:]: torch.from_numpy(golden[k]) for k in golden.files if k.startswith("w:")}
 
 
-def load_sorter(golden: np.lib.npyio.NpzFile) -> Sorter:
+def load_sorter(golden):
     source = weights(golden)
     heads, embedding, rank = source["block.att.qA"].shape
     config = replace(
@@ -107,7 +107,7 @@ def load_sorter(golden: np.lib.npyio.NpzFile) -> Sorter:
 
 
 @pytest.mark.parametrize("path", files("deep_qkv"), ids=lambda p: p.stem)
-def test_deep_qkv(path: Path) -> None:
+def test_deep_qkv(path) -> None:
     golden = np.load(path)
     model = load_sorter(golden)
     logits, attention = model.observe(torch.from_numpy(golden["tokens"]))
@@ -117,7 +117,7 @@ def test_deep_qkv(path: Path) -> None:
     assert golden["params"][-1] == sum(p.numel() for p in model.parameters())
 
 
-def load_copier(golden: np.lib.npyio.NpzFile, form: str) -> AttentionOnly:
+def load_copier(golden, form):
     source = weights(golden)
     vocabulary, width = source["embed.weight"].shape
     config = replace(
@@ -135,7 +135,7 @@ def load_copier(golden: np.lib.npyio.NpzFile, form: str) -> AttentionOnly:
     return model
 
 
-def rounding(golden: np.lib.npyio.NpzFile, size: float = 1.0) -> float:
+def rounding(golden, size=1.0):
     """What our logits may differ by, in the precision that the published program ran in.
 
     `size` is how large the terms are of whose sum a score is what is left.
@@ -145,7 +145,7 @@ def rounding(golden: np.lib.npyio.NpzFile, size: float = 1.0) -> float:
 
 
 @torch.no_grad()
-def size_of_terms(model: AttentionOnly, tokens: Tensor) -> float:
+def size_of_terms(model, tokens):
     """The published determinant has terms as large as the squared lengths of q, k and r."""
     q, k, r, _ = model.layers[0].project(model.embedding(tokens))
     product = math.prod(x.square().sum(-1).max().item() for x in (q, k, r))
@@ -160,7 +160,7 @@ def size_of_terms(model: AttentionOnly, tokens: Tensor) -> float:
     ],
     ids=lambda each: getattr(each, "stem", each),
 )
-def test_triple_product_attention(path: Path, form: str) -> None:
+def test_triple_product_attention(path, form) -> None:
     """And the standard one."""
     golden = np.load(path)
     model, tokens = load_copier(golden, form or "projected"), torch.from_numpy(golden["tokens"])
@@ -168,7 +168,7 @@ def test_triple_product_attention(path: Path, form: str) -> None:
     assert_close(model(tokens), torch.from_numpy(golden["logits"]), rtol=bound, atol=bound)
 
 
-def load_dialectical(golden: np.lib.npyio.NpzFile) -> LanguageModel:
+def load_dialectical(golden):
     source = weights(golden)
     vocabulary, width = source["emb.weight"].shape
     config = replace(
@@ -191,7 +191,7 @@ def load_dialectical(golden: np.lib.npyio.NpzFile) -> LanguageModel:
     return model
 
 
-def metrics(observed: Observed, keep: Tensor) -> tuple[Tensor, Tensor]:
+def metrics(observed, keep):
     """What the source reports: mean steps, and mean tension of active tokens at every step.
 
     Its recursion, and so its list of tensions, ends when no token is active.
@@ -203,7 +203,7 @@ def metrics(observed: Observed, keep: Tensor) -> tuple[Tensor, Tensor]:
 
 
 @pytest.mark.parametrize("path", files("dialectical"), ids=lambda p: p.stem)
-def test_dialectical(path: Path) -> None:
+def test_dialectical(path) -> None:
     """The whole, and the bare head."""
     golden = np.load(path)
     model, tokens = load_dialectical(golden), torch.from_numpy(golden["tokens"])
@@ -221,7 +221,7 @@ def test_dialectical(path: Path) -> None:
 SETTLED = 200  # the steps after which the source looks at the state, of the same size as all others
 
 
-def load_equilibrium(golden: np.lib.npyio.NpzFile, steps: int) -> EquilibriumModel:
+def load_equilibrium(golden, steps):
     source = weights(golden)
     vocabulary, width = source["tok_emb"].shape
     config = replace(
@@ -246,11 +246,11 @@ def load_equilibrium(golden: np.lib.npyio.NpzFile, steps: int) -> EquilibriumMod
     return model
 
 
-def cost(logits: Tensor, golden: np.lib.npyio.NpzFile) -> Tensor:
+def cost(logits, golden):
     return F.cross_entropy(logits.mT, torch.from_numpy(golden["targets"]))
 
 
-def equilibrium_gradients(golden: np.lib.npyio.NpzFile, estimator: Estimator) -> Tensor:
+def equilibrium_gradients(golden, estimator):
     """Of the source's four matrices, stacked in its order."""
     model = load_equilibrium(golden, int(golden["T1"]))
     value = model(
@@ -264,14 +264,14 @@ def equilibrium_gradients(golden: np.lib.npyio.NpzFile, estimator: Estimator) ->
     return torch.stack([found[name].T for name in golden["order"].tolist()])
 
 
-def as_in(golden: np.lib.npyio.NpzFile, published: Estimator) -> Estimator:
+def as_in(golden, published):
     nudge = Relaxation(int(golden["T2"]), float(golden["eps"]))
     return replace(published, beta=float(golden["beta"]), relaxation=nudge)
 
 
 @pytest.mark.parametrize("path", files("aep"), ids=lambda p: p.stem)
 class TestEquilibrium:
-    def test_the_state_at_rest_its_residual_and_the_loss(self, path: Path) -> None:
+    def test_the_state_at_rest_its_residual_and_the_loss(self, path) -> None:
         golden = np.load(path)
         model, tokens = load_equilibrium(golden, SETTLED), torch.from_numpy(golden["tokens"])
         z, start = model.settle(tokens), model.embed(tokens)
@@ -282,7 +282,7 @@ class TestEquilibrium:
         assert left.item() == pytest.approx(float(golden["residual"]), rel=1e-9, abs=bound)
         assert cost(model(tokens), golden).item() == pytest.approx(float(golden["loss"]), rel=1e-12)
 
-    def test_gradients_and_their_cosines(self, path: Path) -> None:
+    def test_gradients_and_their_cosines(self, path) -> None:
         golden = np.load(path)
         true = equilibrium_gradients(golden, bptt)
         naive = as_in(golden, replace(PUBLISHED, correction="none"))
@@ -304,7 +304,7 @@ class TestEquilibrium:
 RUNS = 4  # of TRM, to see how far rounding carries them apart
 
 
-def trm_weights(golden: np.lib.npyio.NpzFile) -> dict[str, Tensor]:
+def trm_weights(golden):
     """By the rule that the file is made by, under the source's names."""
     found = {}
     for i, (name, text) in enumerate(zip(golden["names"], golden["shapes"], strict=True)):
@@ -315,7 +315,7 @@ def trm_weights(golden: np.lib.npyio.NpzFile) -> dict[str, Tensor]:
     return found
 
 
-def load_trm(golden: np.lib.npyio.NpzFile) -> TRM:
+def load_trm(golden):
     source = trm_weights(golden)
     vocabulary, width = source["input_embedding.token_embedding.weight"].shape
     layers = len({name.split(".")[2] for name in source if name.startswith("network.layers")})
@@ -334,14 +334,14 @@ def load_trm(golden: np.lib.npyio.NpzFile) -> TRM:
     return model
 
 
-def likeness(a: Tensor, b: Tensor) -> float:
+def likeness(a, b):
     """The correlation of two runs' logits, a mean over the puzzles."""
     both = [torch.stack(pair).flatten(1) for pair in zip(a, b, strict=True)]
     return torch.stack([pair.corrcoef()[0, 1] for pair in both]).mean().item()
 
 
 @torch.no_grad()
-def runs(model: TRM, tokens: Tensor, steps: int = 2) -> dict[str, Tensor]:
+def runs(model, tokens, steps=2):
     """What the file holds of supervision steps, from runs whose embeddings are a millionth off.
 
     The states as the file has them: every ninth token's every sixteenth entry.
@@ -363,13 +363,13 @@ def runs(model: TRM, tokens: Tensor, steps: int = 2) -> dict[str, Tensor]:
     return {name: torch.stack(values) for name, values in found.items()}
 
 
-def spreads_away(published: Tensor, ours: Tensor) -> float:
+def spreads_away(published, ours):
     """How far the published numbers are from the mean of our runs, in their standard deviations."""
     error = (published - ours.mean(0)).square().mean()
     return (error / ours.var(0).mean()).sqrt().item()
 
 
-def differs(golden: np.lib.npyio.NpzFile, ours: dict[str, Tensor]) -> list[str]:
+def differs(golden, ours):
     """What of the file could not be of one of our runs."""
     found = []
     for name, values in ours.items():
@@ -400,7 +400,7 @@ class TestTRM:
 
     @pytest.mark.long
     @pytest.mark.slow
-    def test_the_published_run_is_like_one_of_ours(self, path: Path) -> None:
+    def test_the_published_run_is_like_one_of_ours(self, path) -> None:
         golden = np.load(path)
         model, tokens = load_trm(golden), torch.from_numpy(golden["tokens"])
         assert not differs(golden, runs(model, tokens))

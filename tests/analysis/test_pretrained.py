@@ -1,6 +1,5 @@
 """The trained weights that come with the package: each does what its chapter asks of a model."""
 
-from pathlib import Path
 from typing import cast
 
 import pytest
@@ -75,7 +74,7 @@ def test_the_thinker_solves_most_minimal_puzzles() -> None:
     assert thinking.solve(model, batch, thinkers.TRAINED).right[-1].float().mean() > 0.6
 
 
-def test_what_is_not_there_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_not_there_is_named(tmp_path, monkeypatch) -> None:
     with pytest.raises(FileNotFoundError, match=r"no trained model 'gpt'.* there are: deep-qkv"):
         pretrained.load("gpt")
     monkeypatch.setenv("ATTN_NOTES_RESULTS", str(tmp_path))
@@ -83,7 +82,7 @@ def test_what_is_not_there_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         pretrained.about("../results/deep-qkv")
 
 
-def test_what_is_saved_is_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_saved_is_loaded(tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("ATTN_NOTES_RESULTS", str(tmp_path / "new"))
     config = deep_qkv.Config("strict", temperature=0.5)
     model = deep_qkv.Sorter(config, Generator().manual_seed(3))

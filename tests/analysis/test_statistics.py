@@ -1,8 +1,6 @@
 import math
-from collections.abc import Sequence
 from fractions import Fraction
 from itertools import combinations, product
-from typing import Any
 
 import pytest
 import torch
@@ -55,19 +53,17 @@ def test_what_goes_in_pairs_is_as_many_on_both_sides() -> None:
         (range(6), range(6, 12), True, "36 of 36 pairs, p = 0.0022"),  # two of 924 ways
     ],
 )
-def test_lower_is_told_by_the_exact_rank_test(
-    ours: Sequence[float], theirs: Sequence[float], told: bool | None, found: str
-) -> None:
+def test_lower_is_told_by_the_exact_rank_test(ours, theirs, told, found) -> None:
     finding = verdicts.ends_lower(*(torch.tensor([*map(float, x)]) for x in (ours, theirs)))
     assert finding.verdict is told
     assert str(finding).replace(statistics.NO_BREAK, " ") == f"{verdicts.word(told)}: {found}"
 
 
-def dealt_by_hand(ours: list[float], theirs: list[float]) -> tuple[Fraction, Fraction]:
+def dealt_by_hand(ours, theirs):
     """Pairs in which ours is lower, and the share of deals at least as far from an even count."""
     every = [INF if math.isnan(x) else x for x in ours + theirs]
 
-    def lower(hand: tuple[int, ...]) -> Fraction:
+    def lower(hand):
         rest = [i for i in range(len(every)) if i not in hand]
         halves = sum(2 if every[i] < every[j] else every[i] == every[j] for i in hand for j in rest)
         return Fraction(halves, 2)
@@ -79,7 +75,7 @@ def dealt_by_hand(ours: list[float], theirs: list[float]) -> tuple[Fraction, Fra
 
 
 @given(ours=ENDS, theirs=ENDS)
-def test_the_rank_test_is_exact_with_draws_too(ours: list[float], theirs: list[float]) -> None:
+def test_the_rank_test_is_exact_with_draws_too(ours, theirs) -> None:
     """Against an enumeration in whole numbers, from the definition."""
     told, found, printed = verdicts.ends_lower(torch.tensor(ours), torch.tensor(theirs))
     lower, p = dealt_by_hand(ours, theirs)
@@ -92,7 +88,7 @@ SIZES = [(4, 17), (1, 40), (10, 11), (32, 32), (3, 200), (64, 64)]
 
 
 @pytest.mark.parametrize(("m", "k"), SIZES)
-def test_many_seeds_are_told_by_the_exact_test_too(m: int, k: int, generator: Generator) -> None:
+def test_many_seeds_are_told_by_the_exact_test_too(m, k, generator) -> None:
     """Where no two are level, as scipy counts; and none of ours above any of theirs is one deal."""
     ranks = torch.randperm(m + k, generator=generator).double()
     expected = stats.mannwhitneyu(ranks[:m].numpy(), ranks[m:].numpy(), method="exact").pvalue
@@ -105,7 +101,7 @@ def test_many_seeds_are_told_by_the_exact_test_too(m: int, k: int, generator: Ge
     ("m", "k", "never"),
     [*((m, k, never) for m, k in SIZES[:-1] for never in (1, 5, 20)), (64, 64, 40)],
 )
-def test_draws_of_many_seeds_are_dealt_as_well(m: int, k: int, never: int) -> None:
+def test_draws_of_many_seeds_are_dealt_as_well(m, k, never) -> None:
     """Some never arrive and all others are level: how many of these are ours is hypergeometric."""
     n, seen = m + k, min(m, never)
     ours = torch.where(torch.arange(m) < seen, INF, 0.0)
@@ -129,7 +125,7 @@ def test_draws_of_many_seeds_are_dealt_as_well(m: int, k: int, never: int) -> No
         ([], []),
     ],
 )
-def test_holms_correction(before: list[float], after: list[float]) -> None:
+def test_holms_correction(before, after) -> None:
     assert statistics.holm(before) == pytest.approx(after)
 
 
@@ -156,7 +152,7 @@ VERDICTS = [
 
 
 @pytest.mark.parametrize(("function", "given_", "told"), VERDICTS)
-def test_verdicts_on_a_few_numbers(function: Any, given_: Any, told: bool | None) -> None:
+def test_verdicts_on_a_few_numbers(function, given_, told) -> None:
     assert function(*given_) is told
 
 
@@ -172,7 +168,7 @@ def test_the_smallest_gap_decides() -> None:
 
 
 @given(below=st.integers(0, 20), above=st.integers(0, 20), level=st.integers(0, 3))
-def test_the_sign_test_is_the_tail_of_a_binomial(below: int, above: int, level: int) -> None:
+def test_the_sign_test_is_the_tail_of_a_binomial(below, above, level) -> None:
     n, least = below + above, min(below, above)
     p = min(Fraction(1), 2 * Fraction(sum(math.comb(n, i) for i in range(least + 1)), 2**n))
     told = None if p >= Fraction(1, 20) else below > above
@@ -183,14 +179,14 @@ def test_the_sign_test_is_the_tail_of_a_binomial(below: int, above: int, level: 
     assert verdicts.sign_test(torch.cat([signs, torch.tensor([NAN])])).verdict is None
 
 
-def skewed(m: int, generator: Generator) -> torch.Tensor:
+def skewed(m, generator):
     return torch.randn(m, generator=generator).double().exp()
 
 
 @pytest.mark.in_short(4)
 @pytest.mark.parametrize("like", ["normal", "skewed"])
 @pytest.mark.parametrize("sizes", [(4, 4), (4, 5), (5, 5), (8, 8), (4, 17), (16, 16)])
-def test_the_interval_of_a_difference_holds_the_shift(sizes: tuple[int, int], like: str) -> None:
+def test_the_interval_of_a_difference_holds_the_shift(sizes, like) -> None:
     """In at least 95 of 100 repetitions, at the sizes that the book uses."""
     generator = Generator().manual_seed(3)
     held = 0
@@ -205,7 +201,7 @@ def test_the_interval_of_a_difference_holds_the_shift(sizes: tuple[int, int], li
 
 
 @pytest.mark.parametrize("n", [6, 8, 16])
-def test_the_interval_of_pairs_holds_the_median(n: int) -> None:
+def test_the_interval_of_pairs_holds_the_median(n) -> None:
     """The chance of one too narrow is that of so few heads of n coins, and never above 5 %."""
     generator = Generator().manual_seed(4)
     found = [statistics.typical(skewed(n, generator)) for _ in range(500)]
@@ -217,7 +213,7 @@ def test_the_interval_of_pairs_holds_the_median(n: int) -> None:
 
 
 @given(st.data())
-def test_a_difference_excludes_zero_where_its_test_tells(data: st.DataObject) -> None:
+def test_a_difference_excludes_zero_where_its_test_tells(data) -> None:
     m, k = (data.draw(st.integers(1, 9)) for _ in "mk")
     # Whole numbers apart from one another, so that no difference is zero by chance.
     dealt = data.draw(st.permutations(range(m + k)))
@@ -229,7 +225,7 @@ def test_a_difference_excludes_zero_where_its_test_tells(data: st.DataObject) ->
 
 
 @given(st.lists(st.floats(-5, 5).filter(bool), min_size=1, max_size=20))
-def test_pairs_exclude_zero_where_their_test_tells(values: list[float]) -> None:
+def test_pairs_exclude_zero_where_their_test_tells(values) -> None:
     apart = torch.tensor(values, dtype=torch.float64)
     _, low, high = statistics.typical(apart)
     told = verdicts.sign_test(apart).verdict
@@ -253,13 +249,13 @@ def test_differences_by_hand() -> None:
 
 
 @given(st.lists(st.integers(-99, 99).filter(bool), min_size=1, max_size=9, unique_by=abs))
-def test_signed_ranks_are_scipys_where_nobody_is_level(d: list[int]) -> None:
+def test_signed_ranks_are_scipys_where_nobody_is_level(d) -> None:
     theirs = stats.wilcoxon(d, method="exact").pvalue
     assert statistics.signed_rank_p(torch.tensor(d).double()) == pytest.approx(theirs, abs=1e-12)
 
 
 @given(st.lists(st.sampled_from([-2.0, -1.0, 0.0, 1.0, 2.0, NAN]), min_size=1, max_size=8))
-def test_signed_ranks_with_draws_are_all_ways_to_give_signs(values: list[float]) -> None:
+def test_signed_ranks_with_draws_are_all_ways_to_give_signs(values) -> None:
     d = [x for x in values if x and not math.isnan(x)]
     sizes = stats.rankdata([abs(x) for x in d]) if d else []
     off = abs(sum(r if x > 0 else -r for r, x in zip(sizes, d, strict=True)))
@@ -273,9 +269,7 @@ def test_signed_ranks_with_draws_are_all_ways_to_give_signs(values: list[float])
     d=st.lists(st.integers(-40, 40), min_size=1, max_size=12, unique_by=abs),
     shift=st.sampled_from([0.0, 0.3, -0.7]),
 )
-def test_the_interval_of_pairs_is_what_signed_ranks_do_not_refuse(
-    d: list[int], shift: float
-) -> None:
+def test_the_interval_of_pairs_is_what_signed_ranks_do_not_refuse(d, shift) -> None:
     """Tried at a shift that no mean of two is, so that nobody is level."""
     differences = torch.tensor(d).double() * math.pi / 3
     effect = statistics.shift(differences)
@@ -288,7 +282,7 @@ def test_the_interval_of_pairs_is_what_signed_ranks_do_not_refuse(
 
 
 @pytest.mark.parametrize("pairs", [True, False])
-def test_what_could_be_shown_is_shown_about_four_times_in_five(pairs: bool) -> None:
+def test_what_could_be_shown_is_shown_about_four_times_in_five(pairs) -> None:
     """Of normal crowds shifted by it; less often, as eight have seldom the right width."""
     g, n, found = Generator().manual_seed(3), 8, 0
     for _ in range(40):

@@ -3,11 +3,9 @@
 import copy
 import math
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -20,9 +18,8 @@ from torch.nn import functional as F
 from attn_notes import doubt
 from attn_notes.analysis.snapshot import Asked
 from attn_notes.doubt import perturbations, subject
-from attn_notes.doubt.reports import Report
 from zoo import hidden, readers
-from zoo.readers import HONEST, PLANTED, Planted
+from zoo.readers import HONEST, PLANTED
 
 from .more import MORE, WAYS, WIDTH, Keeping, Looks, Made, Plain, V, Window, in_floats, square
 
@@ -30,44 +27,43 @@ SHORT = "8 tokens tell nothing of what begins later, as blocks of 64 do"
 ENDLESS = math.inf  # what is left out must not depend on how busy a machine is
 
 
-def text(t: int, vocabulary: int, least: int = 0) -> Tensor:
+def text(t, vocabulary, least=0):
     g = Generator().manual_seed(1)
     return torch.randint(least, vocabulary, (1, t), generator=g)
 
 
-def made(planted: Planted) -> Any:
+def made(planted):
     torch.manual_seed(0)
     return planted.make()
 
 
-def asked(planted: Planted, t: int) -> Report:
+def asked(planted, t):
     x = text(t, readers.V, least=2)
     return doubt.causal(made(planted), x, readers.V, budget=ENDLESS, **planted.arguments)
 
 
-def blamed(model: Any) -> set[str]:
+def blamed(model):
     report = doubt.causal(model, text(8, V), V, modes=("eval",))
     return {each.module for each in report.bad if each.module}
 
 
-def answer(report: Report, check: str, verdict: str) -> doubt.Answer:
+def answer(report, check, verdict):
     return next(a for a in report.answers if a.check == check and a.verdict == verdict)
 
 
 @pytest.mark.in_short(11)
 @pytest.mark.parametrize("planted", [*PLANTED, *hidden.PLANTED], ids=lambda p: p.name)
-def test_a_planted_bug_is_found_and_named(planted: Planted) -> None:
+def test_a_planted_bug_is_found_and_named(planted) -> None:
     """Also behind zeros, chance, a cache, a window, or what raises on the way back."""
     report = asked(planted, 70 if "64" in planted.name else 20)
     found = answer(report, planted.check, planted.verdict)
-    assert found.module.startswith(planted.module)
-    assert report.ok == (planted.verdict == "warning")
+    assert found.module.startswith(planted.module) and report.ok == (planted.verdict == "warning")
     assert planted.report.partition("#")[2].isdigit() or planted in hidden.PLANTED
 
 
 @pytest.mark.in_short(8)
 @pytest.mark.parametrize("honest", [*HONEST, *hidden.HONEST], ids=lambda p: p.name)
-def test_an_honest_double_is_left_alone(honest: Planted) -> None:
+def test_an_honest_double_is_left_alone(honest) -> None:
     report = asked(honest, 20)
     assert report.ok and not report.warnings, str(report)
     report.raise_for_leak()
@@ -100,7 +96,7 @@ def test_whatever_raises_is_a_line_and_the_rest_stands() -> None:
     with pytest.raises(subject.RefusedError, match="ZeroDivisionError"):
         doubt.causal(model, text(8, V), V)
 
-    def raises(model: nn.Module, tokens: Tensor) -> Tensor:
+    def raises(model, tokens):
         raise KeyError("no cache")
 
     report = doubt.causal(Plain(Window(0)), text(8, V), V, cached=raises)
@@ -121,7 +117,7 @@ def test_whatever_raises_is_a_line_and_the_rest_stands() -> None:
         (lambda y: {"logits": y, "others": y + 1}, ""),
     ],
 )
-def test_which_tensor_was_taken_for_the_logits_is_said(made: Any, note: str) -> None:
+def test_which_tensor_was_taken_for_the_logits_is_said(made, note) -> None:
     model = Plain(Window(0))
     notes = doubt.causal(lambda x: made(model(x)), text(8, V), V, modes=("eval",)).notes
     assert [each for each in notes if each != SHORT and each.startswith(note)] == [*notes[:-1]]
@@ -141,14 +137,14 @@ def test_a_text_within_the_reach_tells_nothing_of_it() -> None:
 @pytest.mark.slow
 @pytest.mark.by_day(2)
 @pytest.mark.parametrize("honest", HONEST, ids=lambda p: p.name)
-def test_an_honest_double_is_left_alone_where_it_is_long(honest: Planted) -> None:
+def test_an_honest_double_is_left_alone_where_it_is_long(honest) -> None:
     report = asked(honest, 130)
     assert report.ok and not report.warnings, str(report)
 
 
 @pytest.mark.in_short(6)
 @pytest.mark.parametrize("name", MORE)
-def test_further_models(name: str) -> None:
+def test_further_models(name) -> None:
     make, leaks = MORE[name]
     torch.manual_seed(3)
     report = doubt.causal(make(), text(14, V), V, budget=ENDLESS)
@@ -158,7 +154,7 @@ def test_further_models(name: str) -> None:
 
 @pytest.mark.in_short(2)
 @pytest.mark.parametrize("way", WAYS)
-def test_whatever_is_around_a_model(way: str) -> None:
+def test_whatever_is_around_a_model(way) -> None:
     torch.manual_seed(3)
     for ahead in (0, 1):
         model = WAYS[way](Plain(Window(ahead)))
@@ -170,10 +166,10 @@ def test_whatever_is_around_a_model(way: str) -> None:
 
 
 @pytest.mark.parametrize("looks_up", ["module", "function", "index"])
-def test_however_tokens_are_looked_up_a_slope_is_asked_of_it(looks_up: str) -> None:
+def test_however_tokens_are_looked_up_a_slope_is_asked_of_it(looks_up) -> None:
     """Among other things that are done with them."""
 
-    def looked(m: Any, x: Tensor) -> Tensor:
+    def looked(m, x):
         x, weight = x[:, :], m.embed.weight
         known = {"module": m.embed, "function": lambda x: F.embedding(x, weight)}
         h = known.get(looks_up, lambda x: weight[x])(x)
@@ -183,14 +179,13 @@ def test_however_tokens_are_looked_up_a_slope_is_asked_of_it(looks_up: str) -> N
     for ahead in (0.0, 1.0):
         model = Made(looked, embed=nn.Embedding(V, 4), head=nn.Linear(4, V), ahead=ahead)
         report = doubt.causal(model, text(8, V), V, budget=ENDLESS, modes=("eval",))
-        assert report.ok != bool(ahead)
-        assert answer(report, "gradient", "leak" if ahead else "ok")
+        assert report.ok != bool(ahead) and answer(report, "gradient", "leak" if ahead else "ok")
         assert answer(report, "suffix", "ok")
 
 
 def test_a_model_that_takes_keywords() -> None:
     class Named(Plain):
-        def forward(self, *, input_ids: Tensor) -> dict[str, Tensor]:
+        def forward(self, *, input_ids):
             return {"logits": super().forward(input_ids)}
 
     assert doubt.causal(Named(Window(0)), text(8, V), V, call=lambda m, x: m(input_ids=x)).ok
@@ -199,13 +194,13 @@ def test_a_model_that_takes_keywords() -> None:
 # In double as it is, it is asked in one precision only.
 @settings(max_examples=8)
 @given(data=st.data())
-def test_one_that_looks_for_one_token_is_found_where_it_is(data: st.DataObject) -> None:
+def test_one_that_looks_for_one_token_is_found_where_it_is(data) -> None:
     t = data.draw(st.integers(3, 5))
     read = data.draw(st.integers(1, t - 1))
     reader = data.draw(st.integers(0, read - 1))
     x, token = text(t, V), data.draw(st.integers(0, V - 1))
 
-    def asked_of(one: int, other: int) -> Report:
+    def asked_of(one, other):
         looks = Looks(one, other, token).double()
         return doubt.causal(looks, x, V, modes=("eval",), budget=ENDLESS)
 
@@ -216,7 +211,7 @@ def test_one_that_looks_for_one_token_is_found_where_it_is(data: st.DataObject) 
 
 @pytest.mark.in_short(2)
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
-def test_in_every_precision(dtype: torch.dtype) -> None:
+def test_in_every_precision(dtype) -> None:
     torch.manual_seed(3)
     for ahead in (0, 1):
         report = doubt.causal(Plain(Window(ahead)).to(dtype), text(8, V), V, budget=ENDLESS)
@@ -226,7 +221,7 @@ def test_in_every_precision(dtype: torch.dtype) -> None:
         assert modes == {"eval, double", "train, double"} | own
 
 
-def state(model: nn.Module) -> dict[str, Any]:
+def state(model):
     parts = dict(model.named_modules())
     return {
         "modes": {name: part.training for name, part in parts.items()},
@@ -244,15 +239,14 @@ def state(model: nn.Module) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("training", [True, False])
-def test_a_model_is_left_as_it_was(training: bool) -> None:
+def test_a_model_is_left_as_it_was(training) -> None:
     """With a slope from before, a mode of its own, and what it would have made for itself."""
     model = Plain(Keeping()).train(training)
     model.head.train(not training)
     model(text(3, V)).sum().backward()
     model.body.mask = None
     before = state(model)
-    assert doubt.causal(model, text(9, V), V).ok
-    assert state(model) == before
+    assert doubt.causal(model, text(9, V), V).ok and state(model) == before
     model.head.weight.data = model.head.weight.data.bfloat16()  # what fails leaves it alone too
     before = state(model)
     with pytest.raises(subject.RefusedError, match=r"RuntimeError: .*dtype"):
@@ -275,10 +269,10 @@ def test_a_leak_below_rounding_is_found_in_double_alone() -> None:
 
 
 @pytest.mark.parametrize("leak", [0.0, 1e-9, 1e-2])
-def test_what_cannot_be_doubled_is_asked_as_it_is(leak: float) -> None:
+def test_what_cannot_be_doubled_is_asked_as_it_is(leak) -> None:
     """It says so, with what it would have found; and that is less."""
 
-    def floats(m: Any, x: Tensor) -> Tensor:
+    def floats(m, x):
         embed, head = [p.detach().numpy().astype("f") for p in m.parameters()][:2]
         h = embed[x.numpy()]
         ahead = h[:, ::-1].cumsum(1)[:, ::-1]
@@ -297,19 +291,19 @@ def test_what_cannot_be_doubled_is_asked_as_it_is(leak: float) -> None:
 class Wide(nn.Module):
     """A vocabulary of thousands; `ahead` reads the last token, `late` after the logits are made."""
 
-    def __init__(self, ahead: float = 0.0, late: float = 0.0, v: int = 3000) -> None:
+    def __init__(self, ahead=0.0, late=0.0, v=3000) -> None:
         super().__init__()
         self.embed, self.head = nn.Embedding(v, 8), nn.Linear(8, v)
         self.ahead, self.late = ahead, late
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, x):
         h = self.embed(x).cumsum(1)
         y = self.head(h + self.ahead * h[:, -1:])
         return y * (1 + self.late * self.embed(x[:, -1:])[..., :1])
 
 
 @pytest.mark.parametrize("settings", [{"ahead": 1e-6}, {"late": 1e-6}])
-def test_of_a_large_vocabulary_mixtures_are_asked(settings: dict[str, float]) -> None:
+def test_of_a_large_vocabulary_mixtures_are_asked(settings) -> None:
     x = text(9, 3000)
     report = doubt.causal(Wide(), x, 3000)
     assert report.ok and report.notes[0] == "in the place of 3,000 logits, 61 mixtures of them"
@@ -325,8 +319,7 @@ def test_of_a_large_vocabulary_mixtures_are_asked(settings: dict[str, float]) ->
 def test_a_tied_head_is_mixed_and_the_embedding_is_not() -> None:
     model = Wide()
     model.head.weight = model.embed.weight
-    assert doubt.causal(model, text(9, 3000), 3000).ok
-    assert model.head.weight is model.embed.weight
+    assert doubt.causal(model, text(9, 3000), 3000).ok and model.head.weight is model.embed.weight
 
 
 def test_what_is_left_out_is_said() -> None:
@@ -355,7 +348,7 @@ def test_named_cuts_find_what_stands_there() -> None:
 
 def test_a_model_of_one_length_only() -> None:
     class Fixed(Plain):
-        def forward(self, x: Tensor) -> Tensor:
+        def forward(self, x):
             if x.shape != (1, 80):
                 raise AssertionError("eighty tokens, and one text at a time")
             return super().forward(x)
@@ -384,13 +377,13 @@ def test_a_report_says_who_reads_whom_by_how_much_and_where() -> None:
     assert issubclass(doubt.LeakError, AssertionError)
 
 
-def state_and_all(m: Any, h: Tensor) -> tuple[Tensor, Tensor]:
+def state_and_all(m, h):
     """An honest reader that returns what it comes to as well: of the whole text, as a GRU does."""
     h, state = m.cell(h)
     return h, state.square().mean()
 
 
-BLAMED: dict[str, tuple[Made, str]] = {
+BLAMED = {
     "used by another method, and so without a call of its own to watch": (
         Made(
             lambda m, h: m.part.way(m.part, h),
@@ -421,7 +414,7 @@ BLAMED: dict[str, tuple[Made, str]] = {
 
 
 @pytest.mark.parametrize(("body", "part"), BLAMED.values(), ids=BLAMED)
-def test_the_part_that_leaks_is_named(body: Made, part: str) -> None:
+def test_the_part_that_leaks_is_named(body, part) -> None:
     assert blamed(Plain(body)) == {part}
 
 
@@ -434,7 +427,7 @@ class Scored:
 @pytest.mark.parametrize(
     "given", [Scored, lambda loss, y: SimpleNamespace(loss=loss, logits=y)], ids=["data", "object"]
 )
-def test_a_module_that_returns_an_object_is_named(given: Callable[..., Any]) -> None:
+def test_a_module_that_returns_an_object_is_named(given) -> None:
     whole = Made(lambda m, x: given(None, m.of(x).roll(-1, 1)), of=Plain(nn.Identity()))
     assert blamed(whole) == {"the model (Made)"}
 
@@ -442,7 +435,7 @@ def test_a_module_that_returns_an_object_is_named(given: Callable[..., Any]) -> 
 def test_what_makes_a_leak_larger_is_not_blamed_for_it() -> None:
     """In half precision what leaves the first part is not far from what it should be."""
 
-    def leaks(m: Any, h: Tensor) -> Tensor:
+    def leaks(m, h):
         one = h[..., :1]
         return torch.cat([one + 0.02 * one.flip(1), one], -1)
 
@@ -464,7 +457,7 @@ def test_without_what_is_needed_a_report_is_not_ok() -> None:
 
 
 @given(t=st.integers(2, 200))
-def test_cuts_are_all_there_is_each_once_and_edges_of_blocks_first(t: int) -> None:
+def test_cuts_are_all_there_is_each_once_and_edges_of_blocks_first(t) -> None:
     cuts = perturbations.cuts_of(t)
     assert sorted(cuts) == list(range(1, t))
     edges = {2**k + off for k in range(8) for off in (-1, 0, 1)} | {1, t - 1}
@@ -477,8 +470,7 @@ def test_every_change_is_asked_once() -> None:
     every = [(tuple(row.tolist()), cut) for row, cut in perturbations.each(x, 3)]
     row = x.tolist()
     singles = {(*row[:i], token, *row[i + 1 :]) for i in (1, 2, 3) for token in range(3)}
-    assert {row for row, _ in every} >= singles - {tuple(row)}
-    assert len(every) == 3 * 5
+    assert {row for row, _ in every} >= singles - {tuple(row)} and len(every) == 3 * 5
     assert all(row[:cut] == tuple(x[:cut].tolist()) for row, cut in every)
 
 

@@ -41,19 +41,19 @@ def pytest_sessionfinish(session):
 """
 
 
-def run(environment: dict[str, str], folder: Path, *command: str) -> tuple[int, str]:
+def run(environment, folder, *command):
     env = environment | {"PYTEST_ADDOPTS": "-p no:cacheprovider"}
     asked = [sys.executable, "-m", *command]
     done = subprocess.run(asked, env=env, cwd=folder, capture_output=True, text=True)
     return done.returncode, done.stdout + done.stderr
 
 
-def flat(said: str) -> str:
+def flat(said):
     return " ".join(said.split())
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path):
     inner = tmp_path / "my"
     inner.mkdir()
     (inner / "models.py").write_text(MODELS)
@@ -61,7 +61,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.mark.slow
-def test_a_model_is_asked_in_a_test_run(environment: dict[str, str], folder: Path) -> None:
+def test_a_model_is_asked_in_a_test_run(environment, folder) -> None:
     code, said = run(environment, folder, "pytest", "-rA", "--doubt", "my/models.py:make")
     assert code == 0 and "1 passed" in said, said
     assert "causal, of Reads, 9 tokens of 7: ok" in said
@@ -74,7 +74,7 @@ def test_a_model_is_asked_in_a_test_run(environment: dict[str, str], folder: Pat
 
 
 @pytest.mark.slow
-def test_what_cannot_be_asked_is_said(environment: dict[str, str], folder: Path) -> None:
+def test_what_cannot_be_asked_is_said(environment, folder) -> None:
     """In these words; `test_yours.py` has the others."""
     code, said = run(environment, folder, "pytest", "--doubt", "my.models:raises")
     (error,) = (line for line in said.splitlines() if line.startswith("ERROR"))
@@ -82,7 +82,7 @@ def test_what_cannot_be_asked_is_said(environment: dict[str, str], folder: Path)
 
 
 @pytest.mark.slow
-def test_a_model_is_asked_from_a_shell(environment: dict[str, str], folder: Path) -> None:
+def test_a_model_is_asked_from_a_shell(environment, folder) -> None:
     """With an exit status, as JSON, and as a page that asks for nothing."""
     code, said = run(
         environment, folder, "attn_notes.doubt", "my/models.py:make", "--html", "a.html"
@@ -107,7 +107,7 @@ def test_a_model_is_asked_from_a_shell(environment: dict[str, str], folder: Path
 
 
 @pytest.mark.slow
-def test_nothing_is_loaded_unless_it_is_asked(environment: dict[str, str], folder: Path) -> None:
+def test_nothing_is_loaded_unless_it_is_asked(environment, folder) -> None:
     (folder / "conftest.py").write_text(ASKS)
     (folder / "test_one.py").write_text("def test_one(): pass\n")
     code, said = run(environment, folder, "pytest", "-s")
@@ -123,9 +123,7 @@ def test_the_readme_says_how_many_are_asked() -> None:
 
 # Of each by itself test_causal, test_rest and the other files here ask on every run.
 @pytest.mark.long
-def test_the_checks_find_what_is_planted_and_leave_alone_what_is_not(
-    environment: dict[str, str], tmp_path: Path
-) -> None:
+def test_the_checks_find_what_is_planted_and_leave_alone_what_is_not(environment, tmp_path) -> None:
     code, said = run(environment, tmp_path, "attn_notes.doubt", "--self")
     assert code == 0, said
     head, *rows = [line.split() for line in said.splitlines()]

@@ -1,19 +1,13 @@
 import jaxtyping
 import pytest
 import torch
-from torch import Generator
 from torch.nn.functional import scaled_dot_product_attention
 from torch.testing import assert_close
 
-from attn_notes.models.attention import (
-    StandardAttention,
-    causal_attention,
-    causal_softmax,
-    rotate,
-)
+from attn_notes.models.attention import StandardAttention, causal_attention, causal_softmax, rotate
 
 
-def test_equals_torchs_own(generator: Generator) -> None:
+def test_equals_torchs_own(generator) -> None:
     q, k = torch.randn(2, 3, 5, 7, 11, generator=generator).double()
     v = torch.randn(3, 5, 7, 13, generator=generator).double()
     values, attention = causal_attention(q, k, v)
@@ -22,7 +16,7 @@ def test_equals_torchs_own(generator: Generator) -> None:
     assert (attention.triu(1) == 0).all()
 
 
-def test_a_mask_hides_what_it_says_and_never_a_position_from_itself(generator: Generator) -> None:
+def test_a_mask_hides_what_it_says_and_never_a_position_from_itself(generator) -> None:
     """Two texts in a row of tokens, and padding between them."""
     q, k, v = torch.randn(3, 2, 3, 7, 5, generator=generator).double()
     of = torch.tensor([0, 0, 0, -1, 1, 1, 1])
@@ -45,7 +39,7 @@ def test_shapes_are_checked_while_testing() -> None:
         causal_attention(torch.ones(2, 3, 5), torch.ones(2, 3, 7), torch.ones(2, 3, 5))
 
 
-def turned(x: torch.Tensor, base: float) -> torch.Tensor:
+def turned(x, base):
     """RoPE by multiplication with complex numbers, coordinates left in pairs."""
     t, d = x.shape[-2:]
     pairs = torch.view_as_complex(x.unflatten(-1, (d // 2, 2)).contiguous())
@@ -56,7 +50,7 @@ def turned(x: torch.Tensor, base: float) -> torch.Tensor:
 
 
 @pytest.mark.parametrize("base", [10_000.0, 7.0])
-def test_rotary_positions_are_complex_multiplication(base: float, generator: Generator) -> None:
+def test_rotary_positions_are_complex_multiplication(base, generator) -> None:
     q, k = torch.randn(2, 3, 11, 14, generator=generator, dtype=torch.float64)
     expected = turned(q, base) @ turned(k, base).mT
     # Angles are in single precision.
@@ -64,14 +58,14 @@ def test_rotary_positions_are_complex_multiplication(base: float, generator: Gen
     assert_close(rotate(q)[:, 0], q[:, 0, [*range(0, 14, 2), *range(1, 14, 2)]])
 
 
-def test_what_goes_on_from_an_offset_is_turned_as_the_whole(generator: Generator) -> None:
+def test_what_goes_on_from_an_offset_is_turned_as_the_whole(generator) -> None:
     x = torch.randn(2, 13, 14, generator=generator, dtype=torch.float64)
     for offset in (0, 1, 5, 12):
         rest = rotate(x[:, offset:], 7.0, offset=offset)
         assert torch.equal(rest, rotate(x, 7.0)[:, offset:])
 
 
-def test_a_layer_equals_torchs_own_head_by_head(generator: Generator) -> None:
+def test_a_layer_equals_torchs_own_head_by_head(generator) -> None:
     layer = StandardAttention(11, 3, 14, generator).double()
     x = torch.randn(2, 7, 11, generator=generator, dtype=torch.float64)
     q, k, v = (x @ w.T for w in layer.qkv.weight.split(3 * 14))

@@ -14,7 +14,7 @@ def test_without_positions_only_proportions_are_seen() -> None:
     """The same last token after the same proportions gives the same logits; else others."""
     model = Sorter(Config("plain", positions=False), Generator().manual_seed(2))
 
-    def last(*tokens: int) -> torch.Tensor:
+    def last(*tokens):
         return model(torch.tensor(tokens))[-1]
 
     for same in (((1,), (1, 1), (1, 1, 1)), ((1, 2, 3), (2, 1, 3)), ((1, 2), (1, 2, 1, 2))):
@@ -28,7 +28,7 @@ def test_without_positions_only_proportions_are_seen() -> None:
             assert not torch.allclose(last(*one), last(*other), atol=1e-4)
 
 
-def independent_forward(model: Sorter, x: torch.Tensor) -> torch.Tensor:
+def independent_forward(model, x):
     """The same function from torch's own multi-head attention, one sequence at a time."""
     config, w = model.config, dict(model.named_parameters())
     e, h = config.embedding, config.heads
@@ -62,7 +62,7 @@ def independent_forward(model: Sorter, x: torch.Tensor) -> torch.Tensor:
     return F.layer_norm(hidden, (e,), w["norm.weight"], w["norm.bias"]) @ w["token.weight"].T
 
 
-def config_of(heads: int, per_head: int, **more: object) -> Config:
+def config_of(heads, per_head, **more):
     return Config(context=11, heads=heads, embedding=heads * per_head, **more)
 
 
@@ -80,7 +80,7 @@ def config_of(heads: int, per_head: int, **more: object) -> Config:
     length=st.integers(1, 11),
     seed=st.integers(0, 999),
 )
-def test_forward_equals_an_independent_one(config: Config, length: int, seed: int) -> None:
+def test_forward_equals_an_independent_one(config, length, seed) -> None:
     generator = Generator().manual_seed(seed)
     model = Sorter(config, generator).double()
     with torch.no_grad():  # off the start, where LayerNorms are trivial
@@ -99,7 +99,7 @@ def test_forward_equals_an_independent_one(config: Config, length: int, seed: in
 
 class TestTrace:
     @pytest.mark.parametrize("seed", range(4))
-    def test_says_what_sort_does(self, seed: int) -> None:
+    def test_says_what_sort_does(self, seed) -> None:
         model = Sorter(Config(), Generator().manual_seed(seed))
         steps = model.trace("cab")
         assert sorting.decode([s.choice for s in steps]) == model.sort("cab")

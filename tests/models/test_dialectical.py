@@ -6,7 +6,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from torch import Generator, Tensor
+from torch import Generator
 from torch.testing import assert_close
 
 from attn_notes.analysis.leaks import future_leak
@@ -17,7 +17,7 @@ from attn_notes.tasks.brackets import PAD
 V = 7
 
 
-def make(config: Config, seed: int = 0, **sizes: float) -> LanguageModel:
+def make(config, seed=0, **sizes):
     """A small model in double precision whose weights are far from their start."""
     sizes = {"context": 13, "width": 11, "head_dim": 5, "steps": 4, **sizes}
     generator = Generator().manual_seed(seed)
@@ -28,7 +28,7 @@ def make(config: Config, seed: int = 0, **sizes: float) -> LanguageModel:
     return model
 
 
-def strings(n: int, t: int, seed: int = 0) -> Tensor:
+def strings(n, t, seed=0):
     """Padded strings of 1 to t characters, one of them of t."""
     generator = Generator().manual_seed(seed)
     x = torch.randint(PAD, (n, t), generator=generator)
@@ -37,7 +37,7 @@ def strings(n: int, t: int, seed: int = 0) -> Tensor:
     return x.masked_fill(torch.arange(t) >= lengths, PAD)
 
 
-def independent_forward(model: LanguageModel, x: Tensor) -> tuple[Tensor, Observed]:
+def independent_forward(model, x):
     """The same function, token by token and key by key.
 
     As published, what a token tells others once it has halted has no gradient.
@@ -45,14 +45,14 @@ def independent_forward(model: LanguageModel, x: Tensor) -> tuple[Tensor, Observ
     c, w = model.config, dict(model.named_parameters())
     (b, t), d = x.shape, c.head_dim
 
-    def norm(h: Tensor, name: str) -> Tensor:
+    def norm(h, name):
         h = (h - h.mean()) / (h.var(unbiased=False) + 1e-5).sqrt()
         return h * w[f"block.{name}.weight"] + w[f"block.{name}.bias"]
 
-    def affine(h: Tensor, name: str) -> Tensor:
+    def affine(h, name):
         return w[f"{name}.weight"] @ h + w[f"{name}.bias"]
 
-    def silu(h: Tensor) -> Tensor:
+    def silu(h):
         return h / (1 + torch.exp(-h))
 
     w_q, w_k, w_v = w["block.head.qkv.weight"].split(d)
@@ -143,7 +143,7 @@ def independent_forward(model: LanguageModel, x: Tensor) -> tuple[Tensor, Observ
     length=st.integers(1, 5),
     seed=st.integers(0, 9999),
 )
-def test_forward_equals_an_independent(config: Config, steps: int, length: int, seed: int) -> None:
+def test_forward_equals_an_independent(config, steps, length, seed) -> None:
     """And where attention reads the past, padding may stand anywhere, and a row in no batch."""
     model = make(config, seed, steps=steps)
     x = strings(3, length, seed)
@@ -194,7 +194,7 @@ def test_the_published_streams_attend_evenly_and_alike() -> None:
     assert head.qkv.weight.grad[:5].abs().max() > 1e-3  # W_q, by the other ways
 
 
-def test_published_tension_is_one_by_construction_and_never_halts(generator: Generator) -> None:
+def test_published_tension_is_one_by_construction_and_never_halts(generator) -> None:
     model = LanguageModel(PUBLISHED, generator)
     x = strings(5, 29)
     _, observed = model.observe(x)
@@ -214,7 +214,7 @@ def test_published_rows_depend_on_their_batch_mates() -> None:
     raise AssertionError("every row is what it is alone")
 
 
-def test_corrected_streams_begin_opposed(generator: Generator) -> None:
+def test_corrected_streams_begin_opposed(generator) -> None:
     head = LanguageModel(Config(), generator).block.head
     assert torch.equal(head.tilt[:, 0], -head.tilt[:, 1])
     assert head.tilt.std().item() == pytest.approx(1 / 8, rel=0.3)  # 1 / √64
@@ -231,7 +231,7 @@ def test_sizes_are_the_published_ones() -> None:
 
 
 @pytest.mark.parametrize("config", [Config(), PUBLISHED])
-def test_padding_is_what_the_config_says(config: Config) -> None:
+def test_padding_is_what_the_config_says(config) -> None:
     x = torch.tensor([[2, 3, 0, 0]])
     model = make(replace(config, pad=0))
     same = make(config)

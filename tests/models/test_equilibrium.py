@@ -6,7 +6,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch import Generator, Tensor
+from torch import Generator
 from torch.nn import functional as F
 from torch.testing import assert_close
 
@@ -26,19 +26,19 @@ SETTLING = Relaxation(steps=80, step=0.4)
 SMALL = Config(vocabulary=V, context=11, width=10, heads=2, damping=1.0, relaxation=SETTLING)
 
 
-def make(config: Config = SMALL, seed: int = 0) -> LanguageModel:
+def make(config=SMALL, seed=0):
     return LanguageModel(config, Generator().manual_seed(seed)).double()
 
 
-def tokens(*shape: int, seed: int = 0) -> Tensor:
+def tokens(*shape, seed=0):
     return torch.randint(V, shape, generator=Generator().manual_seed(seed))
 
 
-def states(*shape: int, seed: int = 0) -> Tensor:
+def states(*shape, seed=0):
     return torch.randn(*shape, generator=Generator().manual_seed(seed), dtype=torch.float64)
 
 
-def independent_force(model: LanguageModel, z: Tensor, x: Tensor) -> Tensor:
+def independent_force(model, z, x):
     c = model.config
     d = c.width // c.heads
     w_q, w_k, w_v = model.block.qkv.weight.split(c.width)
@@ -68,9 +68,7 @@ def independent_force(model: LanguageModel, z: Tensor, x: Tensor) -> Tensor:
     seed=st.integers(0, 9999),
 )
 @torch.no_grad()
-def test_force_equals_an_independent_one(
-    heads: int, batch: int, length: int, strength: float, damping: float, seed: int
-) -> None:
+def test_force_equals_an_independent_one(heads, batch, length, strength, damping, seed) -> None:
     config = replace(SMALL, width=5 * heads, heads=heads, strength=strength, damping=damping)
     model = make(config, seed)
     z, x = states(2, batch, length, config.width, seed=seed)
@@ -104,7 +102,7 @@ def test_without_attention_the_way_to_rest_is_known() -> None:
     model.block.o.weight.zero_()
     x = model.embed(tokens(2, 5))
 
-    def field(z: Tensor) -> Tensor:
+    def field(z):
         return model.block(z, x)
 
     for n, z in enumerate(Relaxation(7, 0.3).path(field, x), 1):
@@ -163,7 +161,7 @@ def test_the_published_test_passes_anything_if_the_step_is_small() -> None:
         model.settle(tokens(2, 5))
 
 
-def linear_field(n: int, seed: int) -> tuple[Tensor, Tensor]:
+def linear_field(n, seed):
     """A matrix with eigenvalues of negative real part, and what is solved for."""
     g = Generator().manual_seed(seed)
     a = torch.randn(n, n, generator=g, dtype=torch.float64) / (2 * n**0.5)
@@ -171,7 +169,7 @@ def linear_field(n: int, seed: int) -> tuple[Tensor, Tensor]:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_anderson_solves_n_linear_equations_in_n_steps(seed: int) -> None:
+def test_anderson_solves_n_linear_equations_in_n_steps(seed) -> None:
     """It is then GMRES (Walker and Ni, 2011), whose n-th Krylov space is all there is.
 
     One more step moves from the mixture to the solution.
@@ -180,12 +178,11 @@ def test_anderson_solves_n_linear_equations_in_n_steps(seed: int) -> None:
     start = torch.zeros_like(b)
     solution = torch.linalg.solve(a, -b[0, 0])
 
-    def error(relaxation: Relaxation) -> float:
+    def error(relaxation):
         z = relaxation(lambda z: z @ a.T + b, start)[0, 0]
         return ((z - solution).norm() / solution.norm()).item()
 
-    assert error(Relaxation(8, 0.7, memory=8)) < 1e-6
-    assert error(Relaxation(8, 0.7)) > 1e-5
+    assert error(Relaxation(8, 0.7, memory=8)) < 1e-6 and error(Relaxation(8, 0.7)) > 1e-5
 
 
 def test_the_mixture_is_the_smallest() -> None:
@@ -250,7 +247,7 @@ def test_the_corrected_step_stops_at_once_where_attention_does_nothing() -> None
 def test_anderson_mixes_the_last_states_and_no_others() -> None:
     matrix = torch.tensor([[-1.0, 0.6, 0.0], [-0.6, -0.5, 0.2], [0.1, 0.0, -0.8]]).double()
 
-    def field(z: Tensor) -> Tensor:
+    def field(z):
         return z @ matrix.mT + 1
 
     for memory in (2, 3):

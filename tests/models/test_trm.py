@@ -6,7 +6,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch import Generator, Tensor
+from torch import Generator
 from torch.testing import assert_close
 
 from attn_notes.models.trm import (
@@ -25,7 +25,7 @@ SIZES = dict(vocabulary=5, cells=7, summary=2, width=12, layers=2, multiple=11, 
 SIZES |= dict(latent_steps=2, cycles=2)
 
 
-def make(seed: int = 0, kind: type[TRM] = TRM, **change: object) -> TRM:
+def make(seed=0, kind=TRM, **change):
     """A small model in double precision whose weights are far from their start."""
     generator = Generator().manual_seed(seed)
     model = kind(Config(**{**SIZES, **change}), generator).double()
@@ -35,26 +35,24 @@ def make(seed: int = 0, kind: type[TRM] = TRM, **change: object) -> TRM:
     return model
 
 
-def puzzles(model: TRM, n: int = 3, seed: int = 0) -> Tensor:
+def puzzles(model, n=3, seed=0):
     c = model.config
     return torch.randint(c.vocabulary, (n, c.cells), generator=Generator().manual_seed(seed))
 
 
-def independent_step(
-    model: TRM, x: Tensor, state: tuple[Tensor, Tensor] | None
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+def independent_step(model, x, state):
     """A supervision step on one puzzle, token by token: y, z, logits and q."""
     c, w = model.config, {n: p.detach() for n, p in model.state_dict().items()}
     t, e = c.summary + c.cells, c.width
 
-    def swiglu(row: Tensor, name: str) -> Tensor:
+    def swiglu(row, name):
         gate, up = (w[f"{name}.gate_up.weight"] @ row).chunk(2)
         return w[f"{name}.down.weight"] @ (gate / (1 + torch.exp(-gate)) * up)
 
-    def scaled(row: Tensor) -> Tensor:
+    def scaled(row):
         return row / torch.sqrt(row @ row / len(row) + 1e-5)
 
-    def attend(h: Tensor, name: str) -> Tensor:
+    def attend(h, name):
         d = e // c.heads
         q, k, v = (h @ w[f"{name}.qkv.weight"].T).chunk(3, -1)
         mixed = torch.zeros(t, e, dtype=h.dtype)
@@ -71,7 +69,7 @@ def independent_step(
                 mixed[i, part] = scores.softmax(0) @ v[:, part]
         return mixed @ w[f"{name}.o.weight"].T
 
-    def net(h: Tensor) -> Tensor:
+    def net(h):
         for layer in range(c.layers):
             name = f"net.{layer}"
             if c.mixer == "mlp":
@@ -109,7 +107,7 @@ def independent_step(
     seed=st.integers(0, 9999),
 )
 def test_two_supervision_steps_equal_independent_ones(
-    parts: dict, kind: type[TRM], summary: int, latent_steps: int, cycles: int, seed: int
+    parts, kind, summary, latent_steps, cycles, seed
 ) -> None:
     sizes = {"summary": summary, "latent_steps": latent_steps, "cycles": cycles}
     # With the published norm a difference may grow tenfold at each use of the network.
@@ -128,7 +126,7 @@ def test_two_supervision_steps_equal_independent_ones(
                 assert_close(a, b, rtol=1e-5, atol=1e-5)
 
 
-def count(config: Config) -> int:
+def count(config):
     return sum(p.numel() for p in TRM(config, Generator().manual_seed(0)).parameters())
 
 
@@ -150,8 +148,7 @@ def test_the_state_is_carried_on() -> None:
     state = None
     for step in range(3):
         state, step_logits, step_halt = model(x, state)
-        assert torch.equal(logits[step], step_logits)
-        assert torch.equal(halt[step], step_halt)
+        assert torch.equal(logits[step], step_logits) and torch.equal(halt[step], step_halt)
     assert not torch.allclose(logits[0], logits[1])
 
 
@@ -162,8 +159,7 @@ def test_the_path_passes_every_use_of_the_network_and_ends_at_the_step() -> None
     path = list(model.path(embedded, start))
     assert len(path) == c.cycles * (c.latent_steps + 1)
     output = model(x)
-    assert torch.equal(path[-1].y, output.state.y)
-    assert torch.equal(path[-1].z, output.state.z)
+    assert torch.equal(path[-1].y, output.state.y) and torch.equal(path[-1].z, output.state.z)
     assert torch.equal(model.decode(path[-1].y), output.logits)
     # While it thinks the answer stands still, and when it answers the thought does.
     for before, after in zip([start, *path], path, strict=False):
@@ -197,7 +193,7 @@ def test_a_swiglu_is_as_wide_as_two_thirds_of_the_expansion_rounded_up() -> None
     assert replace(config, multiple=1).inner(50) == 67
 
 
-def test_truncated_normal_has_its_deviation_after_the_cut(generator: Generator) -> None:
+def test_truncated_normal_has_its_deviation_after_the_cut(generator) -> None:
     x = truncated_normal(torch.empty(200_000), 0.3, generator)
     assert abs(x.std().item() / 0.3 - 1) < 5 / math.sqrt(2 * 200_000)
     # Two sigmas of a normal number whose deviation the cut makes 0.3: 0.87962566 of it is left.
@@ -207,13 +203,12 @@ def test_truncated_normal_has_its_deviation_after_the_cut(generator: Generator) 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 @pytest.mark.parametrize("size", [1e-2, 1.0, 300.0, 60_000.0])
-def test_norm_in_half_precision_is_that_of_single(dtype: torch.dtype, size: float) -> None:
+def test_norm_in_half_precision_is_that_of_single(dtype, size) -> None:
     """Rounded once, at the end. The square of 300 is more than float16 has."""
     x = (torch.randn(3, 5, 7, generator=Generator().manual_seed(0)).clamp(-1, 1) * size).to(dtype)
     for dim in (-1, -2):
         found = rms_norm(x, dim)
-        assert found.dtype == dtype
-        assert torch.equal(found, rms_norm(x.float(), dim).to(dtype))
+        assert found.dtype == dtype and torch.equal(found, rms_norm(x.float(), dim).to(dtype))
     even = rms_norm(torch.full((1, 1, 5), size, dtype=dtype))[0, 0, 0].item()
     right = size / math.sqrt(size**2 + 1e-5)
     assert even == pytest.approx(right, rel=torch.finfo(dtype).eps)

@@ -3,7 +3,6 @@
 import json
 import linecache
 import re
-from collections.abc import Callable
 
 import pytest
 import torch
@@ -22,21 +21,21 @@ Tensors = dict[str, Tensor]
 X = {"x": torch.arange(6.0).reshape(2, 3)}
 
 
-def slots(program: programs.Program, which: str) -> dict[str, tuple[int, list[int]]]:
+def slots(program, which):
     """What the module's text says of its inputs or outputs."""
     found = re.search(rf"^export const {which}=(.*);$", program.module, re.MULTILINE)
     assert found
     return json.loads(found[1])
 
 
-def layer(**settings: int) -> nn.Linear:
+def layer(**settings):
     return nn.Linear(3, 2, **settings)
 
 
 # --- What it holds
 
 
-def attend(tensors: Tensors) -> Tensors:
+def attend(tensors):
     scores = tensors["queries"] @ tensors["keys"].T
     return {"attention": scores.softmax(-1), "scores": scores}
 
@@ -64,7 +63,7 @@ def test_two_exports_of_a_step_are_one_text() -> None:
 
 
 def test_an_examples_strides_do_not_count() -> None:
-    def double(tensors: Tensors) -> Tensors:
+    def double(tensors):
         return {"y": 2 * tensors["x"]}
 
     turned = {"x": X["x"].T.contiguous().T}
@@ -75,14 +74,14 @@ def test_an_examples_strides_do_not_count() -> None:
 
 
 def test_strides_over_whole_memory_are_followed() -> None:
-    def windows(tensors: Tensors) -> Tensors:
+    def windows(tensors):
         return {"y": tensors["x"].as_strided((4, 3), (1, 1), 0) * 2}
 
     (kernel,) = re.findall(r"function k\d+\(.*\)\{(.*)\}", programs.export(windows, X).module)
     assert re.search(r"p\d\+i0\+i1\]", kernel)  # both dimensions step by one
 
 
-PARTS: list[Callable[[Tensor], Tensor]] = [
+PARTS = [
     lambda x: x[0],
     lambda x: x.exp()[1:],
     lambda x: x[:, ::2],
@@ -92,15 +91,13 @@ PARTS: list[Callable[[Tensor], Tensor]] = [
 
 
 @pytest.mark.parametrize("part", PARTS[:4])
-def test_strides_over_a_part_count_from_where_the_whole_begins(
-    part: Callable[[Tensor], Tensor],
-) -> None:
+def test_strides_over_a_part_count_from_where_the_whole_begins(part) -> None:
     """It is the program of the same strides over the whole."""
 
-    def whole(x: Tensor) -> Tensor:
+    def whole(x):
         return x.exp() if "exp" in part.__code__.co_names else x
 
-    def strided(of: Callable[[Tensor], Tensor]) -> Callable[[Tensors], Tensors]:
+    def strided(of):
         return lambda t: {"y": of(t["x"]).as_strided((2,), (2,), 1) + 1}
 
     assert programs.export(strided(part), X) == programs.export(strided(whole), X)
@@ -108,18 +105,14 @@ def test_strides_over_a_part_count_from_where_the_whole_begins(
 
 
 @pytest.mark.parametrize("part", PARTS)
-def test_strides_over_a_part_without_a_beginning_are_refused(
-    part: Callable[[Tensor], Tensor],
-) -> None:
+def test_strides_over_a_part_without_a_beginning_are_refused(part) -> None:
     """They count from where the part begins, of which a program knows nothing."""
     with pytest.raises(programs.UnknownOperationError, match=r"as_strided.* a part of its memory"):
         programs.export(lambda t: {"y": part(t["x"]).as_strided((2,), (1,)) + 1}, X)
 
 
 @pytest.mark.parametrize("layer", [nn.BatchNorm1d(3), nn.utils.spectral_norm(nn.Linear(3, 3))])
-def test_a_layer_that_updates_its_own_numbers_is_refused_and_left_as_it_was(
-    layer: nn.Module,
-) -> None:
+def test_a_layer_that_updates_its_own_numbers_is_refused_and_left_as_it_was(layer) -> None:
     before = {name: x.clone() for name, x in layer.named_buffers()}
     with pytest.raises(programs.UnknownOperationError, match=r"updates numbers|_u is changed"):
         training.step(layer, lambda model, x: model(x).sum(), X["x"])
@@ -133,10 +126,10 @@ TRAINED = nn.Parameter(torch.tensor([1.0, 2.0, 3.0]))
 MANY = torch.randn(constants.MOST + 1, generator=Generator().manual_seed(1))
 
 
-KEPT: list[Tensor] = []
+KEPT = []
 DRAWS = Generator().manual_seed(1)
 GIVES = "aten._to_copy.default gives torch."
-REFUSED: list[tuple[Callable[[Tensor], object], str]] = [
+REFUSED = [
     (lambda x: x.logcumsumexp(0), "aten.logcumsumexp.default is not among the operations of a pro"),
     (lambda x: x * TRAINED, "reads a tensor that is trained and is no input: make it one"),
     (lambda x: x * torch.rand(3), "aten.rand.default draws random numbers, which a program has as"),
@@ -161,15 +154,13 @@ REFUSED: list[tuple[Callable[[Tensor], object], str]] = [
 
 
 @pytest.mark.parametrize(("function", "sentence"), REFUSED)
-def test_what_no_program_can_do_is_named_with_its_line(
-    function: Callable[[Tensor], Tensor], sentence: str
-) -> None:
+def test_what_no_program_can_do_is_named_with_its_line(function, sentence) -> None:
     with pytest.raises(programs.UnknownOperationError, match=sentence) as found:
         programs.export(lambda t: {"y": function(t["x"])}, X)
     assert str(found.value).endswith(asked_for_in(function))
 
 
-def asked_for_in(function: Callable[..., object], after: int = 0) -> str:
+def asked_for_in(function, after=0):
     """Where an operation stands: the first line of a function, or one after it."""
     code = function.__code__
     line = code.co_firstlineno + after
@@ -183,7 +174,7 @@ def test_the_gradient_of_an_operation_is_named_with_that_operation_and_its_line(
             super().__init__()
             self.scale = nn.Parameter(torch.ones(3))
 
-        def forward(self, x: Tensor) -> Tensor:
+        def forward(self, x):
             y = (x * self.scale).prod(-1)
             return y.sum()
 
@@ -199,7 +190,7 @@ def test_a_line_of_a_notebook_is_named() -> None:
     """Which is in no file, but Python knows what it says."""
     cell, text = "/tmp/ipykernel_1/2.py", "def f(t):\n    return {'y': t['x'].logcumsumexp(0)}\n"
     linecache.cache[cell] = (len(text), None, text.splitlines(keepends=True), cell)
-    names: dict[str, Callable[[Tensors], Tensors]] = {}
+    names = {}
     exec(compile(text, cell, "exec"), {"__name__": "__main__"}, names)
     with pytest.raises(programs.UnknownOperationError, match=r"2.py, line 2: return {'y': t\['x"):
         programs.export(names["f"], X)
@@ -213,7 +204,7 @@ def test_what_torch_itself_refuses_is_left_to_it() -> None:
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.uint8, torch.complex64])
-def test_what_is_given_in_another_precision_is_refused_by_name(dtype: torch.dtype) -> None:
+def test_what_is_given_in_another_precision_is_refused_by_name(dtype) -> None:
     """Even where the function widens it at once: a page would not have rounded it."""
     with pytest.raises(
         programs.UnknownOperationError, match=rf"^The input z is {dtype}, and a pro"
@@ -223,9 +214,9 @@ def test_what_is_given_in_another_precision_is_refused_by_name(dtype: torch.dtyp
 
 def test_what_hangs_on_shapes_may_be_kept() -> None:
     """A table of positions, made in the first call for all others."""
-    tables: dict[int, Tensor] = {}
+    tables = {}
 
-    def turned(tensors: Tensors) -> Tensors:
+    def turned(tensors):
         x = tensors["x"]
         return {"y": x * tables.setdefault(len(x), torch.arange(3.0).cos())}
 
@@ -242,7 +233,7 @@ def test_as_many_constants_as_may_be_are_taken() -> None:
 
 
 @pytest.mark.parametrize("name", READS)
-def test_what_hangs_on_an_inputs_numbers_is_named_with_its_line(name: str) -> None:
+def test_what_hangs_on_an_inputs_numbers_is_named_with_its_line(name) -> None:
     operation, function = READS[name]
     with pytest.raises(programs.UnknownOperationError) as found:
         programs.export(lambda t: {"y": function(t["x"])}, {"x": torch.tensor([1.0, 2.0])})
@@ -253,8 +244,8 @@ def test_what_hangs_on_an_inputs_numbers_is_named_with_its_line(name: str) -> No
     assert re.search("reads a number|shape that depends on numbers|This cannot be traced", said)
 
 
-def of_one(functions: list[Callable[[Tensor], Tensor]]) -> Callable[[Tensors], Tensors]:
-    def whole(tensors: Tensors) -> Tensors:
+def of_one(functions):
+    def whole(tensors):
         x = tensors["x"]
         for function in functions:
             x = function(x)
@@ -273,12 +264,7 @@ LAST = st.sampled_from([*FOLLOWS, *(function for _, function in READS.values())]
 @settings(max_examples=settings.default.max_examples // 6)  # type: ignore[union-attr]
 @given(FEW, LAST, NUMBERS, NUMBERS)
 @example([], READS["length"][1], [1.0, 1.0, 1.0], [1.0, -1.0, -1.0])
-def test_a_text_has_no_number_of_its_example(
-    first: list[Callable[[Tensor], Tensor]],
-    last: Callable[[Tensor], Tensor],
-    one: list[float],
-    other: list[float],
-) -> None:
+def test_a_text_has_no_number_of_its_example(first, last, one, other) -> None:
     """Whatever the numbers are it is the same, or is refused."""
     functions, texts = [*first, last], []
     for numbers in (one, other):
@@ -303,10 +289,8 @@ def test_a_text_has_no_number_of_its_example(
         ((X["x"], torch.zeros(2, 2)), ["batch.0", "batch.1"]),
     ],
 )
-def test_a_steps_names_are_those_of_model_and_batch(
-    batch: Tensor | Tensors | tuple[Tensor, ...], names: list[str]
-) -> None:
-    def loss(model: Callable[[Tensor], Tensor], given: object) -> Tensor:
+def test_a_steps_names_are_those_of_model_and_batch(batch, names) -> None:
+    def loss(model, given):
         assert type(given) is type(batch)
         if isinstance(given, Tensor):
             return model(given).square().sum()
@@ -317,8 +301,7 @@ def test_a_steps_names_are_those_of_model_and_batch(
     assert list(program.inputs) == ["weight", "bias", *names]
     assert list(program.outputs) == ["gradient.weight", "gradient.bias", "loss"]
     assert program.outputs["gradient.weight"].shape == (2, 3)
-    assert program.outputs["loss"].shape == ()
-    assert list(training.named(batch)) == names
+    assert program.outputs["loss"].shape == () and list(training.named(batch)) == names
 
 
 def test_what_is_frozen_is_an_input_without_a_gradient() -> None:
@@ -337,7 +320,7 @@ def test_buffers_are_inputs_of_their_own_names() -> None:
 
 
 def test_what_a_loss_gives_besides_is_an_output() -> None:
-    def loss(model: Callable[[Tensor], Tensor], x: Tensor) -> tuple[Tensor, Tensors]:
+    def loss(model, x):
         y = model(x)
         return y.sum(), {"answers": y.argmax(-1), "y": y}
 
@@ -355,11 +338,11 @@ class Two(nn.Module):
         self.layer = layer()
         self.register_buffer("shift", torch.ones(2))
 
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(self, x):
         y = self.layer(x) + self.shift
         return y, y.exp()
 
-    def one(self, x: Tensor, z: Tensor) -> Tensor:
+    def one(self, x, z):
         return self.layer(x) * z
 
 

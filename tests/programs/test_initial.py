@@ -2,7 +2,6 @@
 
 import json
 import math
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -24,7 +23,7 @@ SIZES = {"vocabulary": 5, "context": 7, "width": 6, "heads": 2}
 BLOCK = replace(equilibrium.PUBLISHED, **SIZES, relaxation=RELAX)
 THINKER = trm.Config(vocabulary=5, cells=16, width=14, multiple=3, heads=7, layers=1)
 
-MODELS: dict[str, Callable[[Generator], nn.Module]] = {
+MODELS = {
     "deep_qkv": partial(deep_qkv.Sorter, SORTER),
     "deep_qkv, plain_third": partial(deep_qkv.Sorter, replace(SORTER, variant="plain_third")),
     "triple_product": partial(triple_product.AttentionOnly, replace(COPIER, score="angle")),
@@ -35,15 +34,15 @@ MODELS: dict[str, Callable[[Generator], nn.Module]] = {
 DRAWN_BUFFERS = {"equilibrium": ["token", "position"], "trm": ["y_init", "z_init"]}
 
 
-def uniform(bound: float) -> Spec:
+def uniform(bound):
     return {"draw": "uniform", "low": -bound, "high": bound}
 
 
-def normal(std: float) -> Spec:
+def normal(std):
     return {"draw": "normal", "mean": 0.0, "std": std}
 
 
-def cut(std: float) -> Spec:
+def cut(std):
     """Normal numbers that have this deviation once they are cut at two sigmas."""
     # of a normal one that is cut at ± c: 1 - 2 c φ(c) / (2 Φ(c) - 1)
     c = torch.tensor(2.0, dtype=torch.float64)
@@ -56,20 +55,20 @@ def cut(std: float) -> Spec:
     }
 
 
-def constant(value: float) -> Spec:
+def constant(value):
     return {"draw": "constant", "value": value}
 
 
-def kaiming(fan_in: int) -> Spec:
+def kaiming(fan_in):
     """`kaiming_uniform_(a=√5)`: gain √(3 / fan_in), the gain being √(2 / (1 + a²))."""
     return uniform(math.sqrt(2 / (1 + 5)) * math.sqrt(3 / fan_in))
 
 
-def xavier(fan_in: int, fan_out: int, gain: float = 1.0) -> Spec:
+def xavier(fan_in, fan_out, gain=1.0):
     return uniform(gain * math.sqrt(6 / (fan_in + fan_out)))
 
 
-WANTED: dict[str, dict[str, Spec]] = {
+WANTED = {
     "deep_qkv": {
         "token.weight": normal(1.0),
         "block.ln1.weight": constant(1.0),
@@ -115,7 +114,7 @@ WANTED: dict[str, dict[str, Spec]] = {
 }
 
 
-def assert_spec(found: Spec, wanted: Spec, what: str) -> None:
+def assert_spec(found, wanted, what) -> None:
     assert {*found} == {*wanted, "shape"}, what
     assert found["draw"] == wanted["draw"], what
     for name, number in wanted.items():
@@ -124,7 +123,7 @@ def assert_spec(found: Spec, wanted: Spec, what: str) -> None:
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_every_model_starts_as_documented(name: str) -> None:
+def test_every_model_starts_as_documented(name) -> None:
     found = initial.draws(MODELS[name])
     model = MODELS[name](Generator().manual_seed(5))
     numbers = dict(model.named_parameters())
@@ -154,12 +153,12 @@ def test_opposed_poles_are_a_sum_of_draws() -> None:
 
 
 class Holder(nn.Module):
-    def __init__(self, tensor: torch.Tensor) -> None:
+    def __init__(self, tensor) -> None:
         super().__init__()
         self.w = nn.Parameter(tensor)
 
 
-def held(make: Callable[[Generator], torch.Tensor]) -> Callable[[Generator], nn.Module]:
+def held(make):
     return lambda g: Holder(make(g))
 
 
@@ -183,7 +182,7 @@ def test_places_in_a_transpose_are_told_apart() -> None:
     assert torch.equal(numbers.reshape(40, 60), drawn.reshape(60, 40).T)
 
 
-def shared(g: Generator) -> nn.Module:
+def shared(g):
     numbers = torch.randn(3, generator=g)
     both = Holder(numbers)
     both.v = nn.Parameter(2 * numbers)
@@ -206,8 +205,6 @@ def shared(g: Generator) -> nn.Module:
         ),
     ],
 )
-def test_what_cannot_be_told_is_refused(
-    build: Callable[[Generator], nn.Module], sentence: str
-) -> None:
+def test_what_cannot_be_told_is_refused(build, sentence) -> None:
     with pytest.raises(ValueError, match=sentence):
         initial.draws(build)

@@ -1,12 +1,9 @@
 """Strides of a program's values: where torch's own views have the same entries."""
 
-from collections.abc import Callable
-
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from torch import Tensor
 
 from attn_notes.programs.values import (
     Applied,
@@ -15,7 +12,6 @@ from attn_notes.programs.values import (
     Number,
     Picked,
     Stored,
-    Value,
     leaves,
     merged,
     viewed,
@@ -24,7 +20,7 @@ from attn_notes.programs.values import (
 SHAPES = st.lists(st.integers(1, 4), min_size=1, max_size=4).map(tuple)
 
 
-def entries(layout: Layout) -> Tensor:
+def entries(layout):
     """The places that a layout names, in its shape: what torch reads of 0, 1, 2, ... there."""
     found = torch.full(layout.shape, layout.offset)
     for d, (length, stride) in enumerate(zip(layout.shape, layout.strides, strict=True)):
@@ -33,7 +29,7 @@ def entries(layout: Layout) -> Tensor:
     return found
 
 
-def draw_view(data: st.DataObject, layout: Layout, tensor: Tensor) -> tuple[Layout, Tensor]:
+def draw_view(data, layout, tensor):
     kinds = ["permute", "unsqueeze", "expand"]
     dim = data.draw(st.integers(0, max(0, tensor.ndim - 1)))
     if tensor.ndim and tensor.numel():
@@ -64,7 +60,7 @@ def draw_view(data: st.DataObject, layout: Layout, tensor: Tensor) -> tuple[Layo
 
 
 @given(SHAPES, st.data())
-def test_views_of_views_are_torchs(shape: tuple[int, ...], data: st.DataObject) -> None:
+def test_views_of_views_are_torchs(shape, data) -> None:
     layout = Layout.contiguous(shape)
     tensor = torch.arange(layout.size).reshape(shape)
     for _ in range(data.draw(st.integers(0, 5))):
@@ -74,7 +70,7 @@ def test_views_of_views_are_torchs(shape: tuple[int, ...], data: st.DataObject) 
             assert torch.equal(entries(layout), tensor)
 
 
-def factored(data: st.DataObject, size: int) -> list[int]:
+def factored(data, size):
     shape, left = [], size
     while left > 1:
         shape.append(data.draw(st.sampled_from([n for n in range(2, left + 1) if left % n == 0])))
@@ -83,9 +79,7 @@ def factored(data: st.DataObject, size: int) -> list[int]:
 
 
 @given(SHAPES, st.data())
-def test_a_reshape_copies_where_torchs_view_does(
-    shape: tuple[int, ...], data: st.DataObject
-) -> None:
+def test_a_reshape_copies_where_torchs_view_does(shape, data) -> None:
     size = Layout.contiguous(shape).size
     memory = torch.arange(size)
     tensor, layout = memory.reshape(shape), Layout.contiguous(shape)
@@ -100,8 +94,7 @@ def test_a_reshape_copies_where_torchs_view_does(
     except RuntimeError:
         assert found is None
     else:
-        assert found is not None
-        assert torch.equal(entries(found), seen)
+        assert found is not None and torch.equal(entries(found), seen)
 
 
 def test_a_reshape_of_nothing_is_nothing() -> None:
@@ -109,9 +102,7 @@ def test_a_reshape_of_nothing_is_nothing() -> None:
 
 
 @given(SHAPES, st.data())
-def test_merged_dimensions_have_the_same_entries(
-    shape: tuple[int, ...], data: st.DataObject
-) -> None:
+def test_merged_dimensions_have_the_same_entries(shape, data) -> None:
     dims = data.draw(st.permutations(range(len(shape))))
     strided = Layout.contiguous([shape[d] for d in dims]).permute(
         sorted(range(len(dims)), key=dims.__getitem__)
@@ -142,18 +133,18 @@ def test_what_lies_row_by_row_is_one_dimension() -> None:
         (Layout((2, 3), (0, 1)), False),
     ],
 )
-def test_contiguous_is_row_by_row_wherever_it_begins(layout: Layout, plain: bool) -> None:
+def test_contiguous_is_row_by_row_wherever_it_begins(layout, plain) -> None:
     assert layout.is_contiguous is plain
 
 
 # --- Values
 
 
-def turn(layout: Layout) -> Layout:
+def turn(layout):
     return layout.permute((1, 0))
 
 
-def flatten(layout: Layout) -> Layout | None:
+def flatten(layout):
     return layout.reshape((layout.size,))
 
 
@@ -161,15 +152,11 @@ def test_a_view_of_an_expression_is_one_of_each_leaf() -> None:
     a, b = Buffer(6), Buffer(6)
     rows = Layout.contiguous((2, 3))
     index = Stored(b, rows)
-    value: Value = Applied(
-        (2, 3), "add", (Stored(a, rows), Picked(a, Layout((2, 3), (0, 1)), index))
-    )
+    value = Applied((2, 3), "add", (Stored(a, rows), Picked(a, Layout((2, 3), (0, 1)), index)))
     value = Applied((2, 3), "mul", (value, Number((2, 3), 2.0)))
     seen = viewed(value, turn)
-    assert isinstance(seen, Applied)
-    assert seen.shape == (3, 2)
-    assert isinstance(seen.arguments[1], Number)
-    assert seen.arguments[1].shape == (3, 2)
+    assert isinstance(seen, Applied) and seen.shape == (3, 2)
+    assert isinstance(seen.arguments[1], Number) and seen.arguments[1].shape == (3, 2)
     assert [leaf.layout.strides for leaf in leaves(seen)] == [(1, 3), (1, 0), (1, 3)]
     assert [leaf.buffer for leaf in leaves(seen)] == [a, a, b]
 
@@ -182,7 +169,7 @@ def test_a_view_of_an_expression_is_one_of_each_leaf() -> None:
         lambda stored: Picked(Buffer(6), Layout.contiguous((3, 2)), stored),
     ],
 )
-def test_where_a_leaf_has_no_strides_there_is_no_view(wrap: Callable[[Stored], Value]) -> None:
+def test_where_a_leaf_has_no_strides_there_is_no_view(wrap) -> None:
     turned = Stored(Buffer(6), turn(Layout.contiguous((2, 3))))
     assert viewed(wrap(turned), flatten) is None
     assert viewed(Number((3, 2), 1.0), flatten) == Number((6,), 1.0)

@@ -15,7 +15,7 @@ from attn_notes.tasks.brackets import CLOSE, OPEN, PAD, SPACE, VOCABULARY, Brack
 Distribution = dict[str, float]
 
 
-def generator_enumerated(task: Brackets) -> Distribution:
+def generator_enumerated(task):
     """What the published generator writes, by its recursion, up to one character beyond the cut.
 
     Filler is written f, whichever of its three letters it is. All that is done to a string is done
@@ -23,12 +23,12 @@ def generator_enumerated(task: Brackets) -> Distribution:
     """
     room = task.length + 1
 
-    def fill(parts: Distribution) -> Distribution:
-        done: Distribution = defaultdict(float)
+    def fill(parts):
+        done = defaultdict(float)
         for text, p in parts.items():
             grown = {"": p}
             for character in text:
-                longer: Distribution = defaultdict(float)
+                longer = defaultdict(float)
                 for start, q in grown.items():
                     longer[(start + character)[:room]] += q * (1 - task.filler)
                     longer[(start + character + "f")[:room]] += q * task.filler
@@ -38,17 +38,17 @@ def generator_enumerated(task: Brackets) -> Distribution:
         return done
 
     @cache
-    def write(n: int) -> Distribution:
+    def write(n):
         if n == 0:
             return {"": 1.0}
-        parts: Distribution = defaultdict(float)
+        parts = defaultdict(float)
         for left in range(n):
             for inner, p in write(left).items():
                 for outer, q in write(n - 1 - left).items():
                     parts[f"({inner}){outer}"[:room]] += p * q / n
         return fill(parts)
 
-    found: Distribution = defaultdict(float)
+    found = defaultdict(float)
     numbers = range(task.fewest, task.pairs + 1)
     for n in numbers:
         for text, p in write(n).items():
@@ -56,9 +56,9 @@ def generator_enumerated(task: Brackets) -> Distribution:
     return {text: p for text, p in found.items() if p > 0}
 
 
-def following(task: Brackets) -> dict[str, Distribution]:
+def following(task):
     """For all that can be read: how likely it is read, under "", and followed by (, ), f, end."""
-    found: dict[str, Distribution] = defaultdict(lambda: defaultdict(float))
+    found = defaultdict(lambda: defaultdict(float))
     for text, p in generator_enumerated(task).items():
         for i in range(1, min(len(text), task.length) + 1):
             ends = i == min(len(text), task.length)
@@ -79,7 +79,7 @@ SMALL = [
 
 
 @pytest.mark.parametrize("task", SMALL)
-def test_the_best_predictor_equals_counting(task: Brackets) -> None:
+def test_the_best_predictor_equals_counting(task) -> None:
     generator = Generator().manual_seed(3)
     rows, right, nats = (defaultdict(list) for _ in range(3))  # by their length
     for text, after in following(task).items():
@@ -104,7 +104,7 @@ def test_the_best_predictor_equals_counting(task: Brackets) -> None:
 
 
 @pytest.mark.parametrize("task", SMALL)
-def test_the_floor_equals_counting(task: Brackets) -> None:
+def test_the_floor_equals_counting(task) -> None:
     nats = tokens = 0.0
     for after in following(task).values():
         p = after.pop("")
@@ -120,12 +120,12 @@ def test_the_floor_equals_counting(task: Brackets) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("task", SMALL)
-def test_samples_follow_the_enumerated_distribution(task: Brackets) -> None:
+def test_samples_follow_the_enumerated_distribution(task) -> None:
     n = 20_000
     x, _ = task.sample(n, Generator().manual_seed(5))
     as_written = str.maketrans("ab ", "fff")
     drawn = Counter(brackets.decode(row).translate(as_written) for row in x.tolist())
-    expected: Distribution = defaultdict(float)
+    expected = defaultdict(float)
     for text, p in generator_enumerated(task).items():
         expected[text[: task.length]] += n * p
     assert drawn.keys() <= expected.keys()
@@ -142,8 +142,7 @@ def test_samples_follow_the_enumerated_distribution(task: Brackets) -> None:
 def test_filler_is_even_among_its_letters() -> None:
     x, _ = Brackets().sample(20_000, Generator().manual_seed(1))
     counts = torch.bincount(x.flatten(), minlength=len(VOCABULARY)).double()
-    assert counts[VOCABULARY.index("c")] == 0
-    assert counts[OPEN] == counts[CLOSE]
+    assert counts[VOCABULARY.index("c")] == 0 and counts[OPEN] == counts[CLOSE]
     filler = counts[list(brackets.FILLERS)]
     mean = filler.mean()
     assert ((filler - mean).abs() < 5 * (mean * 2 / 3).sqrt()).all()
@@ -186,14 +185,14 @@ def test_trimming_changes_no_loss() -> None:
     short = brackets.trim((x, y))
     assert (short[0][:, -1] != PAD).any() and (x[:, short[0].shape[1] :] == PAD).all()
 
-    def model(x: torch.Tensor) -> torch.Tensor:
+    def model(x):
         return torch.sin(x[..., None] * torch.arange(1.0, 8))
 
     assert_close(brackets.loss(model, short), brackets.loss(model, (x, y)))
 
 
 @given(st.text(alphabet=VOCABULARY, max_size=12))
-def test_depth_and_balance(text: str) -> None:
+def test_depth_and_balance(text) -> None:
     open_after, balanced = [], True
     for character in text:
         before = open_after[-1] if open_after else 0

@@ -53,7 +53,7 @@ def test_the_best_predictor_reads_no_future() -> None:
 
 
 @pytest.mark.parametrize("part", [sorting.ALL, sorting.KNOWABLE, sorting.OUTPUTS, slice(1, 2)])
-def test_a_part_is_the_same_mean_by_loss_by_probe_and_where_predictions_count(part: slice) -> None:
+def test_a_part_is_the_same_mean_by_loss_by_probe_and_where_predictions_count(part) -> None:
     model = Sorter(Config(), Generator().manual_seed(3))
     loss = sorting.loss(model, sorting.population(), predictions=part)
     assert_close(sorting.probe(model)["losses"][part].mean(), loss)
@@ -63,7 +63,7 @@ def test_a_part_is_the_same_mean_by_loss_by_probe_and_where_predictions_count(pa
     assert_close(sorting.counted_loss(model, batch), loss)
 
 
-def test_one_weight_a_sequence_is_the_sampled_batch(generator: Generator) -> None:
+def test_one_weight_a_sequence_is_the_sampled_batch(generator) -> None:
     state = generator.get_state()
     batch = sorting.sample(128, generator)
     generator.set_state(state)
@@ -77,16 +77,15 @@ def test_one_weight_a_sequence_is_the_sampled_batch(generator: Generator) -> Non
     assert_close(*gradients)
 
 
-def test_samples_are_uniform(generator: Generator) -> None:
+def test_samples_are_uniform(generator) -> None:
     n = 27_000
     weights = sorting.sample_weights(n, generator)
     # Chi-squared with 26 degrees of freedom: above 54.1 once in a thousand.
-    assert (27 * n * (weights - 1 / 27).square()).sum() < 54.1
-    assert weights.sum() == pytest.approx(1)
+    assert (27 * n * (weights - 1 / 27).square()).sum() < 54.1 and weights.sum() == pytest.approx(1)
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_one_forward_pass_decides_whether_greedy_decoding_sorts(variant: str) -> None:
+def test_one_forward_pass_decides_whether_greedy_decoding_sorts(variant) -> None:
     sequences = sorting.all_sequences()
     seen = set()
     for seed in range(2):

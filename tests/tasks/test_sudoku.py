@@ -2,7 +2,6 @@ import itertools
 import math
 import random
 from functools import cache
-from typing import Any
 
 import pytest
 import torch
@@ -10,7 +9,7 @@ from torch import Generator, Tensor
 from torch.nn import functional as F
 
 from attn_notes.tasks import sudoku
-from attn_notes.tasks.sudoku import KINDS, Batch, Sudoku, solved
+from attn_notes.tasks.sudoku import KINDS, Sudoku, solved
 
 LARGE = pytest.param((3, 3), marks=pytest.mark.slow)
 SHAPES = [(2, 2), (2, 3), (3, 2), LARGE, (1, 5)]
@@ -18,31 +17,31 @@ SMALL = [(2, 2), (2, 3), (1, 5)]
 
 
 @cache
-def drawn(rows: int, columns: int, kind: str) -> tuple[Sudoku, Tensor, Tensor]:
+def drawn(rows, columns, kind):
     task = Sudoku(rows, columns)
     n = (24 if kind == "minimal" else 40) if task.side <= 6 else 3
     return task, *task.sample(n, seeded(task.side), kind)
 
 
-def seeded(seed: int) -> Generator:
+def seeded(seed):
     return Generator().manual_seed(seed)
 
 
-def free_of(task: Sudoku, board: list[int], near: list[set[int]]) -> dict[int, set[int]]:
+def free_of(task, board, near):
     every = set(range(1, task.side + 1))
     return {c: every - {board[p] for p in near[c]} for c in range(task.cells) if not board[c]}
 
 
-def evenly(counts: Tensor) -> bool:
+def evenly(counts):
     """Whether counts may be of what is equally likely: chi-squared within five sigmas."""
     chi2, freedom = ((counts - counts.mean()) ** 2 / counts.mean()).sum(), len(counts) - 1
     return bool(chi2 < freedom + 5 * math.sqrt(2 * freedom))
 
 
-def peers(task: Sudoku) -> list[set[int]]:
+def peers(task):
     """The cells that may not hold the same digit as each cell, from coordinates."""
 
-    def together(a: int, b: int) -> bool:
+    def together(a, b):
         (i, j), (k, m) = divmod(a, task.side), divmod(b, task.side)
         same_box = (i // task.rows, j // task.columns) == (k // task.rows, m // task.columns)
         return a != b and (i == k or j == m or same_box)
@@ -50,7 +49,7 @@ def peers(task: Sudoku) -> list[set[int]]:
     return [{b for b in range(task.cells) if together(a, b)} for a in range(task.cells)]
 
 
-def backtrack(task: Sudoku, puzzle: list[int], limit: int) -> list[list[int]]:
+def backtrack(task, puzzle, limit):
     board, near, found = list(puzzle), peers(task), []
 
     def go() -> None:
@@ -70,7 +69,7 @@ def backtrack(task: Sudoku, puzzle: list[int], limit: int) -> list[list[int]]:
     return found
 
 
-def assert_complete(task: Sudoku, grids: Tensor) -> None:
+def assert_complete(task, grids) -> None:
     square = grids.reshape(-1, task.side, task.side)
     box = square.reshape(-1, task.columns, task.rows, task.rows, task.columns)
     digits = torch.arange(1, task.side + 1)
@@ -97,7 +96,7 @@ def test_all_288_grids_of_4_by_4_are_drawn_and_those_of_a_class_equally_often() 
         pytest.param((2, 3), range(1, 7), 28_200_960 // math.factorial(6), marks=pytest.mark.slow),
     ],
 )
-def test_the_solver_counts_all_grids(shape: tuple[int, int], first: Any, grids: int) -> None:
+def test_the_solver_counts_all_grids(shape, first, grids) -> None:
     task = Sudoku(*shape)
     board = torch.zeros(1, task.cells, dtype=torch.long)
     board[0, : len(first)] = torch.tensor([*first])
@@ -105,7 +104,7 @@ def test_the_solver_counts_all_grids(shape: tuple[int, int], first: Any, grids: 
 
 
 @pytest.mark.parametrize("shape", [*SMALL, LARGE])
-def test_the_solver_agrees_with_backtracking(shape: tuple[int, int]) -> None:
+def test_the_solver_agrees_with_backtracking(shape) -> None:
     task = Sudoku(*shape)
     grids = task.grids(5 if task.side == 9 else 15, seeded(3))
     chance = random.Random(3)
@@ -130,7 +129,7 @@ def test_the_solver_agrees_with_backtracking(shape: tuple[int, int]) -> None:
 @pytest.mark.in_short(4)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("shape", SHAPES)
-def test_every_puzzle_has_its_one_solution(shape: tuple[int, int], kind: str) -> None:
+def test_every_puzzle_has_its_one_solution(shape, kind) -> None:
     """Rounds solve a mixed one, of many clues or few; of a minimal one every clue is needed."""
     task, puzzles, solutions = drawn(*shape, kind)
     assert_complete(task, solutions)
@@ -149,7 +148,7 @@ def test_every_puzzle_has_its_one_solution(shape: tuple[int, int], kind: str) ->
 
 
 @pytest.mark.parametrize("shape", SMALL)
-def test_as_many_cells_are_tried_as_asked(shape: tuple[int, int]) -> None:
+def test_as_many_cells_are_tried_as_asked(shape) -> None:
     """Of a whole grid the first digit can always go: its row, without it, says which it was."""
     task = Sudoku(*shape)
     grids = task.grids(8, seeded(6))
@@ -162,7 +161,7 @@ def test_as_many_cells_are_tried_as_asked(shape: tuple[int, int]) -> None:
     assert ((dug == 0).sum(1) <= each).all()
 
 
-def rounds_by_hand(task: Sudoku, puzzle: list[int]) -> int:
+def rounds_by_hand(task, puzzle):
     board, near = list(puzzle), peers(task)
     units = [[int(c) for c in (row == u).nonzero()] for row in task.units for u in row.unique()]
     for count in itertools.count():
@@ -183,7 +182,7 @@ def rounds_by_hand(task: Sudoku, puzzle: list[int]) -> int:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("shape", [(2, 2), (2, 3), LARGE])
-def test_rounds_are_those_done_by_hand(shape: tuple[int, int], kind: str) -> None:
+def test_rounds_are_those_done_by_hand(shape, kind) -> None:
     task, puzzles, _ = drawn(*shape, kind)
     assert task.rounds(puzzles).tolist() == [rounds_by_hand(task, p) for p in puzzles.tolist()]
 
@@ -205,7 +204,7 @@ def test_a_known_puzzle_of_9_by_9() -> None:
 
 
 @pytest.mark.parametrize("shape", [(2, 2), (2, 3), (3, 3), (2, 5)])
-def test_what_is_written_is_read_again(shape: tuple[int, int]) -> None:
+def test_what_is_written_is_read_again(shape) -> None:
     """Digits beyond nine are letters."""
     task, puzzles, solutions = drawn(*shape, "mixed")
     for puzzle, solution in zip(puzzles[:5], solutions[:5], strict=True):
@@ -217,7 +216,7 @@ def test_what_is_written_is_read_again(shape: tuple[int, int]) -> None:
 
 @pytest.mark.parametrize("symmetries", sudoku.SYMMETRIES)
 @pytest.mark.parametrize("shape", [(2, 2), (2, 3), (3, 2), LARGE])
-def test_augmentation_stays_in_the_class(shape: tuple[int, int], symmetries: str) -> None:
+def test_augmentation_stays_in_the_class(shape, symmetries) -> None:
     task = Sudoku(*shape, symmetries=symmetries)
     n = 2 if task.side == 9 else 20
     _, puzzles, solutions = (x[:n] if isinstance(x, Tensor) else x for x in drawn(*shape, "mixed"))
@@ -237,7 +236,7 @@ def test_a_bank_is_drawn_from_in_other_guises() -> None:
     bank = task.sample(11, seeded(2))
     puzzles, solutions = task.drawer(bank)(200, seeded(0))
 
-    def kinds(batch: Batch) -> set[tuple[int, ...]]:
+    def kinds(batch):
         """The class of each solution, and which cells are blank."""
         keys = task.class_key(batch[1])[:, None]
         return {tuple(row) for row in torch.cat([keys, (batch[0] == 0).long()], 1).tolist()}
@@ -299,7 +298,7 @@ def test_solved_asks_for_every_cell() -> None:
         assert solved(logits, solutions[:6]).tolist() == [right] * 6
 
 
-def test_puzzles_that_cannot_be_drawn_are_refused(generator: Generator) -> None:
+def test_puzzles_that_cannot_be_drawn_are_refused(generator) -> None:
     assert [len(part) for part in Sudoku().sample(0, generator)] == [0, 0]
     # Of 4 × 4 there are two classes up to every symmetry.
     few = Sudoku(2, 2, symmetries="all")

@@ -58,7 +58,7 @@ def test_every_kind_is_trained_as_if_alone() -> None:
         assert_close(runs[kind].history["w"], alone.history["w"])
 
 
-def test_one_rate_serves_all_and_fifty_steps_warm_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_rate_serves_all_and_fifty_steps_warm_up(monkeypatch) -> None:
     given = {}
     monkeypatch.setattr(
         comparison, "train", lambda *a, **more: given.update(more) or train(*a, **more)

@@ -1,10 +1,8 @@
 """torch's own layers train in company as they do alone; what cannot is refused in words."""
 
 import re
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import pytest
 import torch
@@ -30,7 +28,7 @@ class Four(nn.Module):
         super().__init__()
         self.inner, self.norm = nn.Linear(8, 24), nn.LayerNorm(8)
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, x):
         q, k, v = self.inner(self.norm(x)).unflatten(-1, (3, 2, 4)).permute(2, 0, 3, 1, 4)
         return F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).flatten(-2)
 
@@ -40,20 +38,20 @@ class Heads(nn.Module):
         super().__init__()
         self.heads = nn.MultiheadAttention(8, 2, batch_first=True)
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, x):
         return self.heads(x, x, x, need_weights=False)[0]
 
 
 class Recurrent(nn.Module):
-    def __init__(self, kind: Any, **settings: Any) -> None:
+    def __init__(self, kind, **settings) -> None:
         super().__init__()
         self.steps = kind(8, 8, batch_first=True, **settings)
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, x):
         return self.steps(x)[0]
 
 
-LAYERS: dict[str, Any] = {
+LAYERS = {
     "attention of four axes": Four,
     "an encoder layer": partial(
         nn.TransformerEncoderLayer, 8, 2, 16, dropout=0.0, batch_first=True
@@ -68,21 +66,21 @@ LAYERS: dict[str, Any] = {
 }
 
 
-def drawn() -> Generator:
+def drawn():
     return Generator().manual_seed(torch.initial_seed())
 
 
-def loss(model: Any, x: Tensor) -> Tensor:
+def loss(model, x):
     return (model(x) - x.sum(-1, keepdim=True)).square().mean()
 
 
-def made(layer: Any, seed: int) -> nn.Module:
+def made(layer, seed):
     torch.manual_seed(seed)
     return layer().double()
 
 
 @pytest.mark.parametrize("name", LAYERS)
-def test_in_company_as_alone(name: str) -> None:
+def test_in_company_as_alone(name) -> None:
     models = [made(LAYERS[name], seed) for seed in (1, 2)]
     run = train(models, loss, X.double(), steps=3, optimizer=partial(torch.optim.AdamW, lr=1e-2))
     for i, model in enumerate(models):
@@ -97,7 +95,7 @@ def test_in_company_as_alone(name: str) -> None:
 
 @pytest.mark.skipif(not hasattr(torch.optim, "Muon"), reason="this torch has no Muon")
 @pytest.mark.parametrize("of", [of_matrices, partial])
-def test_matrices_by_one_optimiser_and_the_rest_by_another(of: Any) -> None:
+def test_matrices_by_one_optimiser_and_the_rest_by_another(of) -> None:
     """As by two alone; a schedule sets the rates of both."""
     model = made(Four, 1)
     how = of(torch.optim.Muon, lr=0.02)
@@ -118,7 +116,7 @@ def test_matrices_by_one_optimiser_and_the_rest_by_another(of: Any) -> None:
         assert_close(parameter, other, rtol=0, atol=1e-9)
 
 
-def refused(layer: Any, asked: Callable[..., Any], why: str) -> str:
+def refused(layer, asked, why):
     models, optimizer = [made(layer, 1)] * 2, partial(torch.optim.SGD, lr=0.1)
     with pytest.raises(ValueError, match=why) as error:
         train(models, asked, X.double(), steps=1, optimizer=optimizer)
@@ -136,24 +134,22 @@ def refused(layer: Any, asked: Callable[..., Any], why: str) -> str:
         (lambda: Recurrent(nn.GRU, num_layers=2, dropout=0.1), "draws random numbers"),
     ],
 )
-def test_a_layer_that_cannot_be_trained_in_company_is_said_with_its_line(
-    part: Callable[[], nn.Module], why: str
-) -> None:
+def test_a_layer_that_cannot_be_trained_in_company_is_said_with_its_line(part, why) -> None:
     layer = partial(nn.Sequential, nn.Linear(8, 8), part())
     refused(layer, loss, f"{why}.* asked for in {re.escape(__file__)}, line")
 
 
 class Own(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, x: Tensor) -> Tensor:
+    def forward(ctx, x):
         return 2 * x
 
     @staticmethod
-    def backward(ctx: Any, slope: Tensor) -> Tensor:
+    def backward(ctx, slope):
         return 2 * slope
 
 
-REFUSED: dict[str, Any] = {
+REFUSED = {
     "reads a number": lambda x: x / x.max().item(),
     "and `if` do": lambda x: -x if x.sum() > 0 else x,
     "a shape that hangs": lambda x: x[x > 0],
@@ -164,8 +160,8 @@ REFUSED: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("why", REFUSED)
-def test_what_cannot_be_traced_in_company_is_said_with_its_line(why: str) -> None:
-    def asked(model: Any, x: Tensor) -> Tensor:
+def test_what_cannot_be_traced_in_company_is_said_with_its_line(why) -> None:
+    def asked(model, x):
         found = REFUSED[why](model(x))
         return found.mean() if isinstance(found, Tensor) else found
 
