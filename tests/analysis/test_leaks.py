@@ -1,6 +1,6 @@
 import math
 import random
-from copy import deepcopy
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -129,10 +129,9 @@ class Model(nn.Module):
 
 
 def state(model):
-    buffers = {name: (id(b), deepcopy(b)) for name, b in model.named_buffers()}
     return {
         "mode": [m.training for m in model.modules()],
-        "buffers": {name: where for name, (where, _) in buffers.items()},
+        "buffers": {name: id(b) for name, b in model.named_buffers()},
         "weights": {n: w.tolist() for n, w in model.state_dict().items()},
         "last": model.last,
         "made": ([*model.cache], {*model.names}, model.kept.tolist(), "later" in vars(model)),
@@ -143,11 +142,11 @@ def state(model):
     }
 
 
+@dataclass
 class Around:
     """A model that is no module and holds one."""
 
-    def __init__(self, model) -> None:
-        self.model = model
+    model: Model
 
     def read(self, x):
         return self.model(x)
@@ -155,22 +154,18 @@ class Around:
     __call__ = read
 
 
+@dataclass(slots=True)
 class Slotted:
     """The same, without a dictionary, and one of several."""
 
-    __slots__ = ("models",)
-
-    def __init__(self, model) -> None:
-        self.models = [{"one": model}]
+    models: list[dict[str, Model]]
 
     def __call__(self, x):
         return self.models[0]["one"](x)
 
 
 def within(model):
-    def inner(x):
-        return model(x)
-
+    inner = lambda x: model(x)  # noqa: E731
     return lambda x: inner(x)
 
 
@@ -179,13 +174,11 @@ WAYS = {
     "method": lambda model: model.forward,
     "function": lambda model: lambda x: model(x),
     "function in a notebook": lambda model: eval("lambda x: model(x)", {"model": model}),
-    "partial": lambda model: partial(
-        torch.func.functional_call, model, dict(model.named_parameters())
-    ),
+    "partial": lambda m: partial(torch.func.functional_call, m, dict(m.named_parameters())),
     "function in a function": within,
     "function's default": lambda model: lambda x, asked=model: asked(x),
     "object in a partial": lambda model: partial(Around(model).read),
-    "items of slots": Slotted,
+    "items of slots": lambda model: Slotted([{"one": model}]),
     "object": Around,
     "object's method": lambda model: Around(model).read,
 }

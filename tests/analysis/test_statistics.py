@@ -20,12 +20,10 @@ ENDS = st.lists(st.sampled_from([-INF, 0.0, 0.5, 1.0, 2.0, INF, NAN]), min_size=
 
 def test_what_is_no_number_tells_nothing() -> None:
     column = torch.tensor([[1.0], [NAN]])
-    for values in (
-        (NAN,), (1.0, NAN), ([1.0, NAN],), (column,), ([0.5], NAN), ({1: NAN}.values(),)
-    ):  # fmt: skip
-        for verdict in (True, False, None):
-            assert verdicts.unless_nan(verdict, *values) is None
-            assert verdicts.unless_nan(verdict, 1.0, [INF], torch.tensor(0)) is verdict
+    some = [(NAN,), (1.0, NAN), ([1.0, NAN],), (column,), ([0.5], NAN), ({1: NAN}.values(),)]
+    for verdict, values in product((True, False, None), some):
+        assert verdicts.unless_nan(verdict, *values) is None
+        assert verdicts.unless_nan(verdict, 1.0, [INF], torch.tensor(0)) is verdict
 
 
 def test_a_verdict_with_what_was_found() -> None:
@@ -33,13 +31,6 @@ def test_a_verdict_with_what_was_found() -> None:
     for told, word in words.items():
         assert verdicts.word(told) == verdicts.held(told) == word
         assert verdicts.held(told, "3 of 9") == f"{word}: 3 of 9"
-
-
-def test_what_goes_in_pairs_is_as_many_on_both_sides() -> None:
-    with pytest.raises(ValueError, match="found and right go in pairs, and there are 1 and 2"):
-        verdicts.near([1.0], [1.0, 2.0])
-    with pytest.raises(ValueError, match="before and after go in pairs, and there are 2 and 1"):
-        verdicts.all_rise([1.0, 2.0], [3.0])
 
 
 @pytest.mark.parametrize(

@@ -39,9 +39,8 @@ def leak(module, config):
     sizes = {"vocabulary": 5, **({"width": 8} if hasattr(config, "width") else {})}
     generator = Generator().manual_seed(0)
     model = CAUSAL[module](replace(config, **sizes), generator).double()
-    with torch.no_grad():
-        for p in model.parameters():
-            p.add_(0.5 * torch.randn(p.shape, generator=generator))
+    for p in model.parameters():
+        p.data += 0.5 * torch.randn(p.shape, generator=generator)
     return future_leak(model, torch.randint(5, (3, 5), generator=generator), 5)
 
 

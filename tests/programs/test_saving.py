@@ -22,8 +22,7 @@ def loss(model, batch):
     return (model(batch["x"]) - batch["y"]).square().mean()
 
 
-BATCH = {"x": torch.ones(5, 3), "y": torch.zeros(5, 2)}
-MODEL = build(Generator().manual_seed(1))
+BATCH, MODEL = {"x": torch.ones(5, 3), "y": torch.zeros(5, 2)}, build(Generator().manual_seed(1))
 INPUTS = training.inputs(MODEL, BATCH)
 HOW = dict(rate=0.1, steps=10)
 
@@ -76,9 +75,8 @@ def test_what_has_nothing_to_train_has_no_page(program, tmp_path) -> None:
 
 def test_a_program_is_told_in_a_line(program) -> None:
     """With its sizes, and without its text."""
-    wide = programs.export(
-        lambda t: {"sum": sum(t.values(), torch.zeros(2))}, {c: torch.ones(2) for c in "abcde"}
-    )
+    five = {c: torch.ones(2) for c in "abcde"}
+    wide = programs.export(lambda t: {"sum": sum(t.values(), torch.zeros(2))}, five)
     assert repr(program).startswith(
         "Program(weight [2, 3], batch.x [5, 3], batch.y [5, 2] → gradient.weight [2, 3], loss []; "
     )

@@ -26,9 +26,8 @@ def test_the_floor_without_positions() -> None:
     words of length 2 go on evenly; the other 24 of length 3 end; what is sorted is certain.
     """
     found = sorting.entropies(sorting.all_sequences(), sorting.proportions)
-    on, end = math.log(13 / 4), math.log(13)
-    second = on
-    third = (9 * on + 18 * math.log(3)) / 27
+    second, end = math.log(13 / 4), math.log(13)
+    third = (9 * second + 18 * math.log(3)) / 27
     assert_close(found, torch.tensor([second, third, 3 * end / 27, 0.0, 0.0, 0.0]))
     assert found.mean() > sorting.FLOOR
 
@@ -64,12 +63,9 @@ def test_a_part_is_the_same_mean_by_loss_by_probe_and_where_predictions_count(pa
 
 
 def test_one_weight_a_sequence_is_the_sampled_batch(generator) -> None:
-    state = generator.get_state()
-    batch = sorting.sample(128, generator)
-    generator.set_state(state)
+    batch = sorting.sample(128, generator.clone_state())
     weights = sorting.sample_weights(128, generator)
     model = Sorter(Config(), Generator().manual_seed(3)).double()
-
     of_batch = prediction.token_losses(model(batch[:, :-1]), batch).mean()
     of_weights = sorting.loss(model, weights.double())
     assert_close(of_weights, of_batch)
@@ -78,8 +74,7 @@ def test_one_weight_a_sequence_is_the_sampled_batch(generator) -> None:
 
 
 def test_samples_are_uniform(generator) -> None:
-    n = 27_000
-    weights = sorting.sample_weights(n, generator)
+    n, weights = 27_000, sorting.sample_weights(27_000, generator)
     # Chi-squared with 26 degrees of freedom: above 54.1 once in a thousand.
     assert (27 * n * (weights - 1 / 27).square()).sum() < 54.1 and weights.sum() == pytest.approx(1)
 
@@ -94,5 +89,5 @@ def test_one_forward_pass_decides_whether_greedy_decoding_sorts(variant) -> None
         for row, right in zip(sequences.tolist(), teacher_forced.tolist(), strict=True):
             word = sorting.decode(row[:3])
             assert (model.sort(word) == "".join(sorted(word))) == right
-            seen.add(right)
+        seen |= {*teacher_forced.tolist()}
     assert seen == {True, False}

@@ -33,33 +33,24 @@ class Four(nn.Module):
         return F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).flatten(-2)
 
 
-class Heads(nn.Module):
-    def __init__(self) -> None:
+class First(nn.Module):
+    """The first of what a layer of torch's returns, which reads its input in so many places."""
+
+    def __init__(self, kind, *sizes, read=1, **settings) -> None:
         super().__init__()
-        self.heads = nn.MultiheadAttention(8, 2, batch_first=True)
+        self.layer, self.read = kind(*sizes, batch_first=True, **settings), read
 
     def forward(self, x):
-        return self.heads(x, x, x, need_weights=False)[0]
-
-
-class Recurrent(nn.Module):
-    def __init__(self, kind, **settings) -> None:
-        super().__init__()
-        self.steps = kind(8, 8, batch_first=True, **settings)
-
-    def forward(self, x):
-        return self.steps(x)[0]
+        return self.layer(*[x] * self.read)[0]
 
 
 LAYERS = {
     "attention of four axes": Four,
-    "an encoder layer": partial(
-        nn.TransformerEncoderLayer, 8, 2, 16, dropout=0.0, batch_first=True
-    ),
-    "heads": Heads,
-    "GRU": partial(Recurrent, nn.GRU),
-    "LSTM of two layers": partial(Recurrent, nn.LSTM, num_layers=2),
-    "RNN": partial(Recurrent, nn.RNN, nonlinearity="relu"),
+    "an encoder layer": lambda: nn.TransformerEncoderLayer(8, 2, 16, 0.0, batch_first=True),
+    "heads": partial(First, nn.MultiheadAttention, 8, 2, read=3),
+    "GRU": partial(First, nn.GRU, 8, 8),
+    "LSTM of two layers": partial(First, nn.LSTM, 8, 8, num_layers=2),
+    "RNN": partial(First, nn.RNN, 8, 8, nonlinearity="relu"),
     "dropout that draws nothing": lambda: nn.Sequential(nn.Linear(8, 8), nn.Dropout(0.1)).eval(),
     "a head whose tokens halt": lambda: DialecticalHead(HALTS, drawn()),
     "a head whose tokens start again": lambda: DialecticalHead(STARTS, drawn()),
@@ -79,6 +70,10 @@ def made(layer, seed):
     return layer().double()
 
 
+def assert_same(one, other) -> None:
+    assert_close([*one.parameters()], [*other.parameters()], rtol=0, atol=1e-9)
+
+
 @pytest.mark.parametrize("name", LAYERS)
 def test_in_company_as_alone(name) -> None:
     models = [made(LAYERS[name], seed) for seed in (1, 2)]
@@ -89,31 +84,26 @@ def test_in_company_as_alone(name) -> None:
             optimizer.zero_grad()
             loss(model, X.double()).backward()
             optimizer.step()
-        for parameter, other in zip(run.member(i).parameters(), model.parameters(), strict=True):
-            assert_close(parameter, other, rtol=0, atol=1e-9)
+        assert_same(run.member(i), model)
 
 
 @pytest.mark.skipif(not hasattr(torch.optim, "Muon"), reason="this torch has no Muon")
 @pytest.mark.parametrize("of", [of_matrices, partial])
 def test_matrices_by_one_optimiser_and_the_rest_by_another(of) -> None:
     """As by two alone; a schedule sets the rates of both."""
-    model = made(Four, 1)
-    how = of(torch.optim.Muon, lr=0.02)
-    run = train(
-        [model], loss, X.double(), steps=2, optimizer=how, schedule=lambda step: 1 / (step + 1)
+    model, how = made(Four, 1), {"steps": 2, "optimizer": of(torch.optim.Muon, lr=0.02)}
+    run = train([model], loss, X.double(), schedule=lambda step: 1 / (step + 1), **how)
+    matrices, others = (
+        [p for p in model.parameters() if (p.ndim == 2) == m] for m in (True, False)
     )
-    matrices = [p for p in model.parameters() if p.ndim == 2]
-    others = [p for p in model.parameters() if p.ndim != 2]
+    parts = [torch.optim.Muon(matrices, lr=0.02), torch.optim.AdamW(others, lr=0.02)]
     for step in range(2):
         model.zero_grad()
         loss(model, X.double()).backward()
-        if step == 0:
-            parts = [torch.optim.Muon(matrices, lr=0.02), torch.optim.AdamW(others, lr=0.02)]
         for part in parts:
             part.param_groups[0]["lr"] = 0.02 / (step + 1)
             part.step()
-    for parameter, other in zip(run.member(0).parameters(), model.parameters(), strict=True):
-        assert_close(parameter, other, rtol=0, atol=1e-9)
+    assert_same(run.member(0), model)
 
 
 def refused(layer, asked, why):
@@ -131,7 +121,7 @@ def refused(layer, asked, why):
         (lambda: nn.InstanceNorm1d(5, track_running_stats=True), "`1` updates numbers of its own"),
         (lambda: spectral_norm(nn.Linear(8, 8)), "`1.parametrizations.weight.0` updates numbers"),
         (lambda: of_old(nn.Linear(8, 8)), "does what torch can do for one alone"),
-        (lambda: Recurrent(nn.GRU, num_layers=2, dropout=0.1), "draws random numbers"),
+        (lambda: First(nn.GRU, 8, 8, num_layers=2, dropout=0.1), "draws random numbers"),
     ],
 )
 def test_a_layer_that_cannot_be_trained_in_company_is_said_with_its_line(part, why) -> None:
