@@ -6,6 +6,7 @@ Bugs and honest doubles of `mislabelled` are asked about in `test_rest.py`, with
 import math
 import re
 from functools import partial
+from itertools import product
 from typing import cast
 
 import pytest
@@ -26,12 +27,24 @@ def said(report):
     return {answer.check: (answer.verdict, answer.found) for answer in report.answers}
 
 
+def told(loss, texts=TEXTS, v=V, **how):
+    return said(doubt.targets(loss, texts, v, **how))
+
+
+def total(logits, x):
+    return losses(logits, x).sum()
+
+
 def ends(report):
     return {(a.row, a.place, a.to_row, a.to) for a in report.arrows}
 
 
-def mean(logits, x):
-    return F.cross_entropy(logits[:, :-1].mT, x[:, 1:])
+def ahead(n, **how):
+    """The mean loss of the token n on."""
+    return lambda z, x: F.cross_entropy(z[:, :-n].mT, x[:, n:], **how)
+
+
+mean = ahead(1)
 
 
 def ask(model, x):
@@ -46,21 +59,18 @@ def ask(model, x):
 def test_labels_and_weights_are_read_off_whatever_they_are(seed, vocabulary) -> None:
     """Each logit answers for a place drawn at random, or for none, with a weight drawn as well."""
     g = Generator().manual_seed(seed)
-    n, t = 2, 7
-    to = torch.randint(n * t, (n * t,), generator=g)
-    weight = (0.2 + torch.rand(n * t, generator=g)) * (torch.rand(n * t, generator=g) < 0.8)
+    to = torch.randint(14, (14,), generator=g)
+    weight = (0.2 + torch.rand(14, generator=g)) * (torch.rand(14, generator=g) < 0.8)
     weight[0] = 1.0
 
     def loss(logits, x):
         each = F.cross_entropy(logits.flatten(0, 1), x.flatten()[to], reduction="none")
         return (weight * each).sum()
 
-    tokens = torch.randint(vocabulary, (n, t), generator=g)
-    found = {
-        (a.row * t + a.place, a.to_row * t + a.to): a.weight
-        for a in doubt.targets(loss, tokens, vocabulary).arrows
-    }
-    asked = {(i, int(to[i])): float(weight[i]) for i in range(n * t) if weight[i]}
+    tokens = torch.randint(vocabulary, (2, 7), generator=g)
+    arrows = doubt.targets(loss, tokens, vocabulary).arrows
+    found = {(a.row * 7 + a.place, a.to_row * 7 + a.to): a.weight for a in arrows}
+    asked = {(i, int(to[i])): float(weight[i]) for i in range(14) if weight[i]}
     assert found == pytest.approx(asked, rel=2e-3)
 
 
@@ -69,9 +79,8 @@ def test_an_arrow_goes_from_what_was_read_to_what_is_asked() -> None:
         (row, place, row, place + 1) for row in (0, 1) for place in range(10)
     }
     assert {to - place for _, place, _, to in ends(doubt.targets(twice, TEXTS, V))} == {2}
-    before = doubt.targets(
-        lambda m, x: F.cross_entropy(m(F.pad(x[:, :-1], (1, 0))).mT, x), TEXTS, V, model=Model()
-    )
+    begun = lambda m, x: F.cross_entropy(m(F.pad(x[:, :-1], (1, 0))).mT, x)  # noqa: E731
+    before = doubt.targets(begun, TEXTS, V, model=Model())
     assert {to - place for _, place, _, to in ends(before)} == {1}
     assert min(place for _, place, _, _ in ends(before)) == -1 and before.ok
 
@@ -80,94 +89,70 @@ def test_an_arrow_goes_from_what_was_read_to_what_is_asked() -> None:
 
 
 def test_what_is_said_of_labels() -> None:
+    back = lambda z, x: F.cross_entropy(z[:, 2:].mT, x[:, :-2])  # noqa: E731
+    both = lambda z, x: plain(z[:, :6], x[:, :6]) + twice(z[:, 6:], x[:, 6:])  # noqa: E731
     for loss, words in (
         (plain, "each logit answers for the next token"),
         (twice, "each logit answers for the token after the next: are labels shifted twice?"),
         (own, "each logit answers for its own token: are labels not shifted?"),
-        (
-            lambda z, x: F.cross_entropy(z[:, 2:].mT, x[:, :-2]),
-            "each logit answers for the token 2 back",
-        ),
-        (
-            lambda z, x: F.cross_entropy(z[:, :-4].mT, x[:, 4:]),
-            "each logit answers for the token 4 on",
-        ),
-        (
-            lambda z, x: plain(z[:, :6], x[:, :6]) + twice(z[:, 6:], x[:, 6:]),
-            "12 of 32 labels are the token after the next: are labels shifted twice?",
-        ),
+        (back, "each logit answers for the token 2 back"),
+        (ahead(4), "each logit answers for the token 4 on"),
+        (both, "12 of 32 labels are the token after the next: are labels shifted twice?"),
     ):
-        assert said(doubt.targets(loss, TEXTS, V))["label"][1] == words
+        assert told(loss)["label"][1] == words
     assert doubt.targets(twice, TEXTS, V, ahead=2).ok and doubt.targets(own, TEXTS, V, ahead=0).ok
 
 
 def test_what_is_said_of_rows_documents_and_what_counts() -> None:
-    joined = said(doubt.targets(mislabelled.joined, TEXTS, V))
-    assert joined["rows"] == (
-        "wrong",
+    joined = (
         "the logit at 10 of row 0 answers for token 0 of row 1: are rows joined before they are "
-        "shifted?",
     )
-    assert said(doubt.targets(plain, TEXTS[:1], V))["rows"][0] == "not asked"
-    middle = said(doubt.targets(plain, TEXTS, V, separator=1))  # none is there: one is put in
-    assert middle["documents"][1] == (
-        "4 logits answer for a token of the next document, as at row 0, place 5"
-    )
+    assert told(mislabelled.joined)["rows"] == ("wrong", f"{joined}shifted?")
+    assert told(plain, TEXTS[:1])["rows"][0] == "not asked"
+    middle = told(plain, separator=1)["documents"][1]  # none is there: one is put in
+    assert middle == "4 logits answer for a token of the next document, as at row 0, place 5"
     which = (torch.arange(11) > 4).long().expand(4, 11)
-    assert said(doubt.targets(plain, TEXTS, V, documents=which))["documents"][0] == "wrong"
+    assert told(plain, documents=which)["documents"][0] == "wrong"
     assert doubt.targets(mislabelled.after_prompt(-1), TEXTS, V, documents=which).bad
     assert doubt.targets(mislabelled.after_prompt(1), TEXTS, V, documents=which).ok
-    counted = said(doubt.targets(mislabelled.after_prompt(0), TEXTS, V))["counted"]
-    assert counted == (
-        "ok",
-        "24 of 40 tokens; not answered for: 1 to 4 of row 0; 1 to 4 of row 1; 1 to 4 of row 2; ...",
-    )
-    assert said(doubt.targets(plain, PADDED, V, pad=PAD))["counted"] == ("ok", "all 33 tokens")
-    ignored = TEXTS.clone()
-    ignored[:, :3] = -100
-    assert said(doubt.targets(plain, ignored, V))["counted"] == ("ok", "all 32 tokens")
+    passed = "1 to 4 of row 0; 1 to 4 of row 1; 1 to 4 of row 2; ..."
+    counted = f"24 of 40 tokens; not answered for: {passed}"
+    assert told(mislabelled.after_prompt(0))["counted"] == ("ok", counted)
+    assert told(plain, PADDED, pad=PAD)["counted"] == ("ok", "all 33 tokens")
+    ignored = TEXTS.where(torch.arange(11) > 2, -100)
+    assert told(plain, ignored)["counted"] == ("ok", "all 32 tokens")
 
 
 def test_what_is_said_of_weights() -> None:
-    assert said(doubt.targets(plain, TEXTS, V))["weights"][1] == "all alike, 0.025 each, 1 together"
-    total = doubt.targets(lambda z, x: losses(z, x).sum(), TEXTS, V)
-    assert said(total)["weights"][1] == "all alike, 1 each, 40 together"
-    uneven = said(doubt.targets(mislabelled.of_rows, PADDED[:2], V, pad=PAD))
-    assert uneven["weights"][1] == (
-        "a token of row 0 weighs 0.05, of row 1 0.1: is it a mean of means?"
-    )
-    assert uneven["short"][0] == "not asked"
-    short = said(doubt.targets(mislabelled.of_rows, TEXTS, V))
-    assert short["weights"][0] == "ok" and short["short"][1] == (
-        "a token of row 1 weighs 0.025, of row 0 0.0625: is it a mean of means?"
-    )
+    assert told(plain)["weights"][1] == "all alike, 0.025 each, 1 together"
+    assert told(total)["weights"][1] == "all alike, 1 each, 40 together"
+    uneven, short = told(mislabelled.of_rows, PADDED[:2], pad=PAD), told(mislabelled.of_rows)
+    means = "is it a mean of means?"
+    assert uneven["weights"][1] == f"a token of row 0 weighs 0.05, of row 1 0.1: {means}"
+    assert uneven["short"][0] == "not asked" and short["weights"][0] == "ok"
+    assert short["short"][1] == f"a token of row 1 weighs 0.025, of row 0 0.0625: {means}"
     kinds = torch.rand(V, generator=Generator().manual_seed(1)) + 0.5
-    by_kind = lambda z, x: F.cross_entropy(z[:, :-1].mT, x[:, 1:], weight=kinds)  # noqa: E731
-    assert said(doubt.targets(by_kind, TEXTS, V))["weights"][0] == "wrong"
+    by_kind = ahead(1, weight=kinds)
+    assert told(by_kind)["weights"][0] == "wrong"
     assert not doubt.targets(by_kind, TEXTS, V, weights=lambda x: kinds[x]).bad
 
 
 def test_what_is_said_of_rows_and_batches_that_are_empty() -> None:
-    assert said(doubt.targets(mean, TEXTS, V))["empty"] == (
-        "ok",
-        "a row with nothing to answer for does no harm; a whole batch makes NaN",
-    )
-    assert said(doubt.targets(lambda z, x: losses(z, x).sum(), TEXTS, V))["empty"][1].endswith(
-        "harm"
-    )
+    harmless = "a row with nothing to answer for does no harm"
+    assert told(mean)["empty"] == ("ok", f"{harmless}; a whole batch makes NaN")
+    assert told(total)["empty"][1].endswith("harm")
     nothing = doubt.targets(mean, torch.full((2, 5), -100), V)
     assert nothing.bad[0].found == "the loss or its slope is no finite number"
 
 
 def test_what_is_said_of_a_batch_in_parts() -> None:
-    assert said(doubt.targets(plain, TEXTS, V, parts=2))["accumulated"] == (
+    assert told(plain, parts=2)["accumulated"] == (
         "ok",
         "in 2 parts a token weighs what it weighs at once; where a row is shorter in 2 parts a "
         "token of row 2 weighs 0.025, of row 0 0.0357",
     )
-    padded = doubt.targets(plain, PADDED, V, pad=PAD, parts=4)
-    assert [a.check for a in padded.bad] == ["accumulated"]
-    assert doubt.targets(lambda z, x: losses(z, x).sum(), PADDED, V, pad=PAD, parts=4).ok
+    padded, summed = (doubt.targets(f, PADDED, V, pad=PAD, parts=4) for f in (plain, total))
+    assert [a.check for a in padded.bad] == ["accumulated"] and summed.ok
 
 
 def minus_p(logits, x):
@@ -204,10 +189,10 @@ def test_a_softmax_before_a_loss_is_told_and_what_looks_like_it_is_not(v) -> Non
             lambda z, x, two=twice_: 9 * two(z, x) + 1e-3 * z.logsumexp(-1).square().mean(),
             lambda z, x, two=twice_: two(z.bfloat16(), x),
         ):
-            verdict, words = said(doubt.targets(loss, x, v))["softmax"]
-            assert verdict == "wrong" and words == (
+            assert told(loss, x, v)["softmax"] == (
+                "wrong",
                 "a softmax goes over the logits before the softmax of the loss: is it taken twice? "
-                f"No token can get more than {math.e / (math.e + v - 1):.2g} then"
+                f"No token can get more than {math.e / (math.e + v - 1):.2g} then",
             )
     for loss in (minus_p, weighed, generalised, mixed, focal):
         assert "softmax" not in [a.check for a in doubt.targets(loss, x, v).bad], loss
@@ -215,15 +200,12 @@ def test_a_softmax_before_a_loss_is_told_and_what_looks_like_it_is_not(v) -> Non
 
 @pytest.mark.parametrize("divided", [0.1, 0.7, 4.0])
 def test_a_softmax_of_divided_logits_is_told_by_what_a_token_can_get(divided) -> None:
-    for squash in (lambda z: z.softmax(-1), torch.sigmoid):
-        for smoothing in (0.0, 0.1):
-            loss = mislabelled.squeezed(
-                lambda z, f=squash: f(z / divided), label_smoothing=smoothing
-            )
-            report = doubt.targets(loss, TEXTS, V)
-            verdict, words = said(report)["softmax"]
-            assert verdict == "wrong" and words.startswith("however far its logit is, a"), words
-            assert 0.02 < float(words.split("about ")[1].split(":")[0]) < 0.05
+    for squash, smoothing in product((lambda z: z.softmax(-1), torch.sigmoid), (0.0, 0.1)):
+        divides = lambda z, f=squash: f(z / divided)  # noqa: E731
+        loss = mislabelled.squeezed(divides, label_smoothing=smoothing)
+        verdict, words = told(loss)["softmax"]
+        assert verdict == "wrong" and words.startswith("however far its logit is, a"), words
+        assert 0.02 < float(words.split("about ")[1].split(":")[0]) < 0.05
 
 
 def table_of(x):
@@ -279,15 +261,16 @@ def test_a_loss_of_directions_alone_is_accused_of_no_weights() -> None:
 
 def test_a_softmax_that_is_missing_is_told_and_a_logarithm_asked_for() -> None:
     bare = lambda z, x: F.nll_loss(z[:, :-1].flatten(0, 1), x[:, 1:].flatten())  # noqa: E731
-    verdict, words = said(doubt.targets(bare, TEXTS, V))["softmax"]
-    assert verdict == "wrong" and words.endswith("is a softmax missing?")
-    verdict, words = said(doubt.targets(minus_p, TEXTS, V))["softmax"]
-    assert verdict == "ok" and words.endswith("was its logarithm meant?")
+    for loss, verdict, words in (
+        (bare, "wrong", "is a softmax missing?"),
+        (minus_p, "ok", "was its logarithm meant?"),
+    ):
+        found = told(loss)["softmax"]
+        assert found[0] == verdict and found[1].endswith(words)
 
 
 def test_a_softmax_in_a_model_is_told() -> None:
-    verdict, why = said(doubt.targets(in_turn, TEXTS, V))["softmax"]
-    assert (verdict, why) == ("not asked", "the loss returns no number")
+    assert told(in_turn)["softmax"] == ("not asked", "the loss returns no number")
     for right in (True, False):
         model = nn.Sequential(Model(), nn.LogSoftmax(-1) if right else nn.Softmax(-1))
         report = doubt.targets(ask, TEXTS, V, model=model)
@@ -396,13 +379,10 @@ class Written(nn.Module):
         self.norm = nn.BatchNorm1d(8)
 
     def states(self, x):
-        h, made = x.new_zeros(len(x), 8, dtype=torch.float), []
-        for i, e in enumerate(
-            (self.embed(x) + self.places(torch.arange(x.shape[1])[None])).unbind(1)
-        ):
+        h, made = torch.zeros(len(x), 8), []
+        for e in (self.embed(x) + self.places(torch.arange(x.shape[1]))).unbind(1):
             h = self.cell(F.dropout(e, 0.1), h)
             made.append(self.head(h) if self.way == "step by step" else h)
-            assert i < 20
         return torch.stack(made, 1)
 
     def forward(self, input_ids, labels=None):
@@ -421,12 +401,8 @@ class Written(nn.Module):
         return cast(Tensor, sum(checkpoint(ask, *p, use_reentrant=False) for p in parts)) / len(y)
 
 
-BY_TORCH = pytest.param(
-    "by torch",
-    marks=pytest.mark.skipif(
-        not hasattr(F, "linear_cross_entropy"), reason="this torch has no linear_cross_entropy"
-    ),
-)
+LACKS = pytest.mark.skipif(not hasattr(F, "linear_cross_entropy"), reason="this torch lacks it")
+BY_TORCH = pytest.param("by torch", marks=LACKS)
 
 
 @pytest.mark.parametrize("way", ["step by step", BY_TORCH, "einsum", "in chunks"])
@@ -553,11 +529,9 @@ def test_what_cannot_be_asked_is_said() -> None:
     ):
         report = doubt.targets(loss, TEXTS, V)
         assert not report.ok and not report.bad and report.answers[0].found.startswith(why)
-    assert said(doubt.targets(one_by_one, TEXTS, V))["short"][1] == (
-        "could not be asked: RuntimeError: Class values must be non-negative."
-    )
-    fused = doubt.targets(lambda m, x: mislabelled.fused(m(x), x), TEXTS, V, model=Model())
-    assert fused.ok
+    refused = "could not be asked: RuntimeError: Class values must be non-negative."
+    assert told(one_by_one)["short"][1] == refused
+    assert doubt.targets(lambda m, x: mislabelled.fused(m(x), x), TEXTS, V, model=Model()).ok
 
     def hidden(m, x):
         states, y = m.embed(x[:, :-1]).flatten(0, 1), x[:, 1:].flatten()
@@ -584,13 +558,8 @@ def test_pieces_that_are_shifted_one_by_one_are_warned_of() -> None:
     report = doubt.targets(by_pieces, TEXTS, V)
     assert [answer.check for answer in report.warnings] == ["counted"]
     assert said(report)["counted"][1].endswith("; ...: are pieces shifted one by one?")
-    assert (
-        said(doubt.targets(by_pieces, TEXTS, V, weights=torch.ones(4, 11)))["counted"][0] == "wrong"
-    )
-    packed = {"tokens": mislabelled.PACKED, "separator": mislabelled.END}
-    for honest, how in (
-        (mislabelled.after_prompt(0), {"tokens": TEXTS}),
-        (mislabelled.apart(1), packed),
-        (mislabelled.apart(0), packed),
-    ):
-        assert not doubt.targets(honest, vocabulary=V, **how).warnings
+    assert told(by_pieces, weights=torch.ones(4, 11))["counted"][0] == "wrong"
+    assert not doubt.targets(mislabelled.after_prompt(0), TEXTS, V).warnings
+    for honest in (mislabelled.apart(1), mislabelled.apart(0)):
+        report = doubt.targets(honest, mislabelled.PACKED, V, separator=mislabelled.END)
+        assert not report.warnings
