@@ -54,10 +54,8 @@ def test_a_peek_at_one_place_is_found_where_it_is(tokens, read) -> None:
 
 
 def test_infinite_logits_may_stay_and_what_is_no_number_counts(tokens) -> None:
-    def banned(x):
-        return causal(x).masked_fill(torch.tensor([False] * 4 + [True]), -math.inf)
-
-    assert future_leak(banned, tokens, V) == 0
+    banned = torch.tensor([False] * 4 + [True])
+    assert future_leak(lambda x: causal(x).masked_fill(banned, -math.inf), tokens, V) == 0
     assert future_leak(lambda x: causal(x) * math.nan, tokens, V) == math.inf
 
 
@@ -83,10 +81,7 @@ def test_the_largest_of_all_replacements_counts(tokens) -> None:
     """One letter moves a logit, and it is not the last one tried; or two do together."""
     tokens[:, 4] = 0
     for letter in range(1, V):
-
-        def peeks(x, letter=letter):
-            return causal(x) + 0.25 * (x[:, 4] == letter)[:, None, None]
-
+        peeks = lambda x, a=letter: causal(x) + 0.25 * (x[:, 4] == a)[:, None, None]  # noqa: E731
         assert future_leak(peeks, tokens, V) == 0.25 and influence(peeks, tokens, V)[1, 4] == 0.25
 
     def both(x):

@@ -30,10 +30,7 @@ class Made(nn.Module):
         super().__init__()
         self.way = way
         for name, part in parts.items():
-            if type(part) is Tensor:
-                self.register_buffer(name, part)
-            else:
-                setattr(self, name, part)
+            setattr(self, name, nn.Buffer(part) if type(part) is Tensor else part)
 
     def forward(self, *given):
         return self.way(self, *given)
@@ -48,18 +45,14 @@ def gru(both):
     return Made(lambda m, h: m.cell(h)[0], cell=cell)
 
 
-class OfTorch(nn.Module):
+def of_torch(masked):
     """torch's own encoder: `is_causal` is a hint, and without a mask it is refused or ignored."""
-
-    def __init__(self, masked) -> None:
-        super().__init__()
-        layer = nn.TransformerEncoderLayer(WIDTH, 2, 16, dropout=0.0, batch_first=True)
-        self.layers = nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)
-        self.masked = masked
-
-    def forward(self, h):
-        mask = nn.Transformer.generate_square_subsequent_mask(h.shape[1]) if self.masked else None
-        return self.layers(h, mask=mask, is_causal=self.masked)
+    layer = nn.TransformerEncoderLayer(WIDTH, 2, 16, dropout=0.0, batch_first=True)
+    past = nn.Transformer.generate_square_subsequent_mask if masked else lambda t: None
+    return Made(
+        lambda m, h: m.layers(h, mask=past(h.shape[1]), is_causal=masked),
+        layers=nn.TransformerEncoder(layer, 2, enable_nested_tensor=False),
+    )
 
 
 def heads(right):
@@ -78,8 +71,8 @@ class Window(nn.Module):
         self.ahead = ahead
 
     def forward(self, h):
-        t = h.shape[1]
-        apart = torch.arange(t)[:, None] - torch.arange(t)
+        place = torch.arange(h.shape[1])
+        apart = place[:, None] - place
         mask = (apart >= -self.ahead) & (apart < 3)
         return F.scaled_dot_product_attention(h, h, h, attn_mask=mask)
 
@@ -172,16 +165,11 @@ def rotating(h):
     return F.scaled_dot_product_attention(turned, turned, h.float(), is_causal=True).to(h.dtype)
 
 
-def flipped(h):
-    """Reads from the end, and turns it round again: forgotten."""
-    return h.flip(1).cumsum(1)
-
-
 MORE = {
     "a recurrent network": (lambda: Plain(gru(False)), False),
     "one in both directions": (lambda: Plain(gru(True), 2 * WIDTH), True),
-    "torch's encoder with a mask": (lambda: Plain(OfTorch(True)), False),
-    "torch's encoder without": (lambda: Plain(OfTorch(False)), True),
+    "torch's encoder with a mask": (lambda: Plain(of_torch(True)), False),
+    "torch's encoder without": (lambda: Plain(of_torch(False)), True),
     "torch's heads": (lambda: Plain(heads(True)), False),
     "torch's heads, their mask inverted": (lambda: Plain(heads(False)), True),
     "room for those who come first": (lambda: Plain(capacity()), False),
@@ -192,19 +180,15 @@ MORE = {
     "complex rotations": (lambda: Plain(rotating), False),
     "a gate in a buffer": (lambda: Plain(scheduled(False)), False),
     "a gate in a buffer, and a leak": (lambda: Plain(scheduled(True)), True),
-    "the wrong way round": (lambda: Plain(flipped), True),
+    "read from the end, and not turned again": (lambda: Plain(lambda h: h.flip(1).cumsum(1)), True),
 }
 """Each, and whether it leaks."""
-
-
-def as_object(model):
-    return lambda x: SimpleNamespace(loss=None, logits=model(x))
 
 
 WAYS = {
     "module": lambda model: model,
     "function": lambda model: lambda x: model(x),
-    "object": as_object,
+    "object": lambda model: lambda x: SimpleNamespace(loss=None, logits=model(x)),
     "dictionary": lambda model: lambda x: {"hidden": model.embed(x), "logits": model(x)},
     "tuple": lambda model: lambda x: (model(x), None, x),
 }
