@@ -1,6 +1,7 @@
 """A model that leaks is found, by name; one that does not is left alone, and as it was."""
 
 import copy
+import itertools
 import math
 import re
 from dataclasses import make_dataclass
@@ -241,11 +242,8 @@ def test_a_leak_below_rounding_is_found_in_double_alone() -> None:
     torch.manual_seed(3)
     report, clean = (read(Plain(partial(in_floats, ahead=ahead)), 9) for ahead in (1e-9, 0))
     found = {a.mode: a.verdict for a in report.answers if a.check == "suffix"}
-    assert found == {
-        f"{mode}, {of}": verdict
-        for mode in ("eval", "train")
-        for of, verdict in (("double", "leak"), ("float32", "ok"))
-    }
+    wanted = itertools.product(("eval", "train"), (("double", "leak"), ("float32", "ok")))
+    assert found == {f"{mode}, {of}": verdict for mode, (of, verdict) in wanted}
     assert answer(clean, "suffix", "ok").above < 1e-9
 
 
