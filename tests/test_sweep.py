@@ -169,7 +169,19 @@ OPPOSED = dialectical.Config(values="opposed", context=6, width=4, head_dim=2, s
 VOLUME = triple_product.Config("volume", vocabulary=4, width=4, heads=1)
 THINKING = trm.Config(vocabulary=5, cells=16, width=4, layers=1, multiple=2, heads=1)
 
+FIXED = (
+    *(RELAX, SETTLING, OPPOSED, VOLUME, THINKING, deep_qkv.Config(), grammar.BRACKETS),
+    *(brackets.Brackets(pairs=2, max_length=9), copying.Copying(4, 6, (2,)), sudoku.Sudoku(2, 2)),
+    text.Text("abracadabra" * 10),
+)
+MODELS = {
+    **{equilibrium.LanguageModel: SETTLING, equilibrium.Block: SETTLING, trm.TRM: THINKING},
+    **{dialectical.LanguageModel: OPPOSED, triple_product.AttentionOnly: VOLUME},
+    deep_qkv.Sorter: deep_qkv.Config(),
+}
 MAKE = {
+    **{type(it): lambda d, it=it: it for it in FIXED},
+    **{kind: lambda d, k=kind, c=config: k(c, d.generator()) for kind, config in MODELS.items()},
     int: lambda d: d.of(*COUNTS),
     float: Draw.number,
     bool: lambda d: d.of(True, False),
@@ -177,30 +189,13 @@ MAKE = {
     Generator: Draw.generator,
     slice: lambda d: d.of(slice(None), slice(1, None), slice(0, 0)),
     Tensor: lambda d: d.tensor(jaxtyping.Float[Tensor, "a b"]),
-    equilibrium.Relaxation: lambda d: RELAX,
-    equilibrium.Config: lambda d: SETTLING,
-    equilibrium.LanguageModel: lambda d: equilibrium.LanguageModel(SETTLING, d.generator()),
-    equilibrium.Block: lambda d: equilibrium.Block(SETTLING, d.generator()),
-    dialectical.Config: lambda d: OPPOSED,
-    dialectical.LanguageModel: lambda d: dialectical.LanguageModel(OPPOSED, d.generator()),
     dialectical.Observed: lambda d: dialectical.LanguageModel(OPPOSED, d.generator()).observe(
         d.of(torch.zeros(2, 3).long(), torch.full((2, 3), 6))
     )[1],
-    triple_product.Config: lambda d: VOLUME,
-    triple_product.AttentionOnly: lambda d: triple_product.AttentionOnly(VOLUME, d.generator()),
     triple_product.TripleProductAttention: lambda d: triple_product.TripleProductAttention(
         4, 1, 4, d.generator()
     ),
-    deep_qkv.Config: lambda d: deep_qkv.Config(),
-    deep_qkv.Sorter: lambda d: deep_qkv.Sorter(deep_qkv.Config(), d.generator()),
-    trm.Config: lambda d: THINKING,
-    trm.TRM: lambda d: trm.TRM(THINKING, d.generator()),
     trm.State: lambda d: trm.TRM(THINKING, d.generator()).start(2),
-    brackets.Brackets: lambda d: brackets.Brackets(pairs=2, max_length=9),
-    copying.Copying: lambda d: copying.Copying(4, 6, (2,)),
-    sudoku.Sudoku: lambda d: sudoku.Sudoku(2, 2),
-    text.Text: lambda d: text.Text("abracadabra" * 10),
-    grammar.BracketGrammar: lambda d: grammar.BRACKETS,
     ("dim", int): lambda d: d.of(-1, -2),
     ("dim", tuple[int, ...] | None): lambda d: d.of(None, (-2, -1)),
     "solve": lambda d: equilibrium.unroll,

@@ -98,7 +98,8 @@ def test_a_loss_that_is_not_the_same_twice_is_not_asked() -> None:
     count, model = itertools.count(), nn.Linear(2, 1)
     report = doubt.slope(model, lambda m: m(torch.ones(1, 2)).sum() + next(count))
     assert not report.ok and report.answers[0].verdict == "not asked"
-    for bad in (lambda m: m(torch.ones(1, 2)).sum() * math.nan, lambda m: m(torch.ones(3, 2))):
+    x = torch.ones(3, 2)
+    for bad in (lambda m: math.nan * m(x).sum(), lambda m: m(x), lambda m: 3.0, lambda m: {}):
         with pytest.raises(ValueError, match="one finite number"):
             doubt.slope(model, bad)
 
@@ -386,9 +387,6 @@ def test_a_loss_that_is_defined_near_by_alone_and_one_that_is_an_output() -> Non
     assert edge.ok and "could not be told" not in str(edge)
     made = lambda m: SimpleNamespace(loss=m(torch.ones(1, 1)).square().sum())  # noqa: E731
     assert doubt.slope(model, made).ok
-    for bad in (lambda m: 3.0, lambda m: {}):
-        with pytest.raises(ValueError, match="one finite number"):
-            doubt.slope(model, bad)
 
 
 def test_what_a_call_changes_itself_could_not_be_told() -> None:

@@ -179,7 +179,8 @@ def independent_forward(model, x, loudness):
         out = []
         for head in range(config.heads):
             here = {name: part[:, head] for name, part in zip(names, parts, strict=True)}
-            v, here = here.pop("v"), {name: rotate(p) for name, p in here.items() if name != "v"}
+            v = here.pop("v")
+            here = {name: rotate(p) for name, p in here.items()}
             rows = []
             for i in range(len(x)):
                 scores = []

@@ -185,5 +185,6 @@ def test_depth_and_balance(text) -> None:
     left = [text[: i + 1].count("(") - text[: i + 1].count(")") for i in range(len(text))]
     tokens = brackets.encode(text)
     assert brackets.depth(tokens).tolist() == left
-    assert brackets.is_balanced(tokens).item() == (min(left, default=0) >= 0 == sum(left[-1:]))
+    balanced = not text or (min(left) >= 0 and left[-1] == 0)
+    assert brackets.is_balanced(tokens).item() == balanced
     assert brackets.decode(tokens.tolist()) == text.replace("_", "")

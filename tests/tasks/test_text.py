@@ -163,19 +163,17 @@ def in_cache(tmp_path):
     return {p.name: p.read_bytes() for p in (tmp_path / "cache").iterdir()}
 
 
-@pytest.mark.parametrize(
-    ("answer", "reason"),
-    [
-        (dict(body=b"<html>Please log in</html>"), "ValueError"),
-        (dict(body=b"gone", status=404), "HTTPError"),
-        (dict(body=PLAY[:50], length=len(PLAY)), "ChunkedEncodingError"),
-        (dict(body=b""), "ValueError"),
-    ],
-    ids=["another file", "missing", "cut off", "empty"],
-)
-def test_a_failed_download_leaves_nothing_and_is_said(
-    answer, reason, serve, before, tmp_path
-) -> None:
+FAILURES = {
+    "another file": (dict(body=b"<html>Please log in</html>"), "ValueError"),
+    "missing": (dict(body=b"gone", status=404), "HTTPError"),
+    "cut off": (dict(body=PLAY[:50], length=len(PLAY)), "ChunkedEncodingError"),
+    "empty": (dict(body=b""), "ValueError"),
+}
+
+
+@pytest.mark.parametrize("failure", FAILURES)
+def test_a_failed_download_leaves_nothing_and_is_said(failure, serve, before, tmp_path) -> None:
+    answer, reason = FAILURES[failure]
     serve(**answer)
     message = f"failed \\({reason}\\). Reading the first 199,994 characters instead"
     with pytest.warns(FallbackWarning, match=message) as warned:
