@@ -225,4 +225,4 @@ def test_a_batch_of_padding_takes_the_sources_first_step() -> None:
     x = torch.full((1, 4), PAD)
     logits, observed = make(PUBLISHED, steps=3).observe(x)
     assert_close(logits, make(PUBLISHED, steps=1)(x))
-    assert observed.steps.max() == 0
+    assert observed.steps.max() == 0 and observed.moved.all(2).tolist() == [[True, False, False]]

@@ -139,7 +139,7 @@ def test_a_view_of_an_expression_is_one_of_each_leaf() -> None:
     "wrap",
     [
         lambda stored: stored,
-        lambda stored: Applied((3, 2), "exp", (stored,)),
+        lambda stored: Applied((3, 2), "add", (Number((3, 2), 1.0), stored)),
         lambda stored: Picked(Buffer(6), Layout.contiguous((3, 2)), stored),
     ],
 )
