@@ -324,8 +324,6 @@ _(*torch.ones(2, 3000)) for statistics.rank_p, verdicts.ends_lower  # at most 40
 _(NONE, torch.ones(4)) for verdicts.ends_lower, statistics.compare  # ours must have at least one
 _(torch.ones(4), NONE) for verdicts.ends_lower, statistics.compare  # theirs must have at least
 verdicts.within(NONE, NONE, 1.0)  # ours must have
-verdicts.near([1.0], [1.0, 2.0])  # found and right go in pairs, and there are 1 and 2
-verdicts.all_rise([1.0, 2.0], [3.0])  # before and after go in pairs, and there are 2 and 1
 _([], []) for verdicts.near, verdicts.all_rise  # found must have at | before must have at least
 _(NONE) for verdicts.every_seed, verdicts.never_below  # accuracies must have at | losses must have
 statistics.not_yet(NONE, torch.tensor([0, 1]))  # members must have at least one value

@@ -33,6 +33,13 @@ def test_a_verdict_with_what_was_found() -> None:
         assert verdicts.held(told, "3 of 9") == f"{word}: 3 of 9"
 
 
+def test_what_goes_in_pairs_is_as_many_on_both_sides() -> None:
+    with pytest.raises(ValueError, match="found and right go in pairs, and there are 1 and 2"):
+        verdicts.near([1.0], [1.0, 2.0])
+    with pytest.raises(ValueError, match="before and after go in pairs, and there are 2 and 1"):
+        verdicts.all_rise([1.0, 2.0], [3.0])
+
+
 @pytest.mark.parametrize(
     ("ours", "theirs", "told", "found"),
     [
