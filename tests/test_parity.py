@@ -5,6 +5,7 @@ published code. `ATTN_NOTES_GOLDEN` names another folder of files of the same ki
 """
 
 import math
+import operator
 import os
 import re
 from collections import defaultdict
@@ -14,19 +15,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from torch import Generator, Tensor
+from torch import Generator
 from torch.nn import functional as F
 from torch.testing import assert_close
 
 from attn_notes.models import deep_qkv, dialectical, equilibrium, triple_product, trm
 from attn_notes.models.deep_qkv import Sorter
-from attn_notes.models.dialectical import LanguageModel, Observed
+from attn_notes.models.dialectical import LanguageModel
 from attn_notes.models.equilibrium import LanguageModel as EquilibriumModel
 from attn_notes.models.equilibrium import Relaxation, residual
 from attn_notes.models.triple_product import VOLUMES, AttentionOnly
 from attn_notes.models.trm import TRM
-from book.lessons.equilibrium.estimators import PUBLISHED, Estimator, bptt
+from book.lessons.equilibrium.estimators import PUBLISHED, bptt
 
+STEM = operator.attrgetter("stem")
 GOLDEN = Path(os.environ.get("ATTN_NOTES_GOLDEN", Path(__file__).parent / "golden"))
 
 # The sources' names of weights → ours: what stands there, and what stands in its place.
@@ -57,6 +59,8 @@ JOINED = {
     "tilt": ["u_pos", "u_neg"],
     "bias": ["b_pos", "b_neg"],
 }
+TURNED = {"WO": "block.o.weight", "Whead": "unembedding.weight"}
+EMBEDDED = {"tok_emb": "token", "pos_emb": "position"}
 RECURSIVE = {
     r"^input_embedding\.(summary|token)_(token|embedding)": r"\1",
     r"^output_head\.proj": "out",
@@ -69,83 +73,55 @@ RECURSIVE = {
 TRM_SETTINGS = {"latent_steps": "n", "cycles": "T"}
 
 
-def renamed(source: dict[str, Tensor], names: dict[str, str]) -> dict[str, Tensor]:
-    def ours(name: str) -> str:
-        for theirs, its in names.items():
-            name = re.sub(theirs, its, name)
-        return name
-
-    return {ours(name): weight for name, weight in source.items()}
-
-
-def files(kind: str) -> list[Path]:
+def files(kind):
     found = sorted(GOLDEN.glob(f"{kind}*.npz"))
     assert found, f"no {kind}*.npz in {GOLDEN}"
     return found
 
 
-def weights(golden: np.lib.npyio.NpzFile) -> dict[str, Tensor]:
-    return {k[2:]: torch.from_numpy(golden[k]) for k in golden.files if k.startswith("w:")}
+def read(path):
+    """What a file has, numbers as tensors; and of it the weights, under the source's names."""
+    with np.load(path) as file:
+        golden = {k: v if v.dtype.kind == "U" else torch.from_numpy(v) for k, v in file.items()}
+    return golden, {k[2:]: v for k, v in golden.items() if k.startswith("w:")}
 
 
-def load_sorter(golden: np.lib.npyio.NpzFile) -> Sorter:
-    source = weights(golden)
-    heads, embedding, rank = source["block.att.qA"].shape
-    config = replace(
-        deep_qkv.PUBLISHED,
-        variant="gated" if "block.att.q_base" in source else "strict",
-        rank=rank,
-        temperature=float(golden["temperature"]),
-        vocabulary=len(golden["vocab"]),
-        context=len(source["pos_embed.weight"]),
-        embedding=embedding,
-        heads=heads,
-    )
-    model = Sorter(config, Generator())
-    model.load_state_dict(renamed(source, SORTER))
+def filled(kind, published, weights, names, **sizes):
+    """A model of these sizes with the source's weights, each under our name of it."""
+    model = kind(replace(published, **sizes), Generator()).to([*weights.values()][-1].dtype)
+    for theirs, ours in names.items():
+        weights = {re.sub(theirs, ours, name): weight for name, weight in weights.items()}
+    model.load_state_dict(weights)
     return model
 
 
-@pytest.mark.parametrize("path", files("deep_qkv"), ids=lambda p: p.stem)
-def test_deep_qkv(path: Path) -> None:
-    golden = np.load(path)
-    model = load_sorter(golden)
-    logits, attention = model.observe(torch.from_numpy(golden["tokens"]))
+@pytest.mark.parametrize("path", files("deep_qkv"), ids=STEM)
+def test_deep_qkv(path) -> None:
+    golden, source = read(path)
+    heads, embedding, rank = source["block.att.qA"].shape
+    sizes = {"heads": heads, "embedding": embedding, "rank": rank}
+    sizes |= {"vocabulary": len(golden["vocab"]), "context": len(source["pos_embed.weight"])}
+    sizes["variant"] = "gated" if "block.att.q_base" in source else "strict"
+    sizes["temperature"] = float(golden["temperature"])
+    model = filled(Sorter, deep_qkv.PUBLISHED, source, SORTER, **sizes)
+    logits, attention = model.observe(golden["tokens"])
     # A few units in the last place of float32, which both sides rounded differently.
-    assert_close(logits, torch.from_numpy(golden["logits"]), rtol=1e-5, atol=5e-6)
-    assert_close(attention, torch.from_numpy(golden["attention"]), rtol=1e-5, atol=1e-6)
+    assert_close(logits, golden["logits"], rtol=1e-5, atol=5e-6)
+    assert_close(attention, golden["attention"], rtol=1e-5, atol=1e-6)
     assert golden["params"][-1] == sum(p.numel() for p in model.parameters())
 
 
-def load_copier(golden: np.lib.npyio.NpzFile, form: str) -> AttentionOnly:
-    source = weights(golden)
-    vocabulary, width = source["embed.weight"].shape
-    config = replace(
-        triple_product.PUBLISHED,
-        score="volume" if "attn.W_r.weight" in source else "dot",
-        form=form,
-        vocabulary=vocabulary,
-        width=width,
-        heads=int(golden["heads"]),
-    )
-    if config.score == "volume":
-        source["attn.qkrv.weight"] = torch.cat([source.pop(f"attn.W_{n}.weight") for n in "qkrv"])
-    model = AttentionOnly(config, Generator()).to(source["embed.weight"].dtype)
-    model.load_state_dict(renamed(source, COPIER))
-    return model
-
-
-def rounding(golden: np.lib.npyio.NpzFile, size: float = 1.0) -> float:
+def rounding(golden, size=1.0):
     """What our logits may differ by, in the precision that the published program ran in.
 
     `size` is how large the terms are of whose sum a score is what is left.
     """
-    logits = torch.from_numpy(golden["logits"])
+    logits = golden["logits"]
     return max(50 * torch.finfo(logits.dtype).eps * size * logits.abs().max().item(), 1e-12)
 
 
 @torch.no_grad()
-def size_of_terms(model: AttentionOnly, tokens: Tensor) -> float:
+def size_of_terms(model, tokens):
     """The published determinant has terms as large as the squared lengths of q, k and r."""
     q, k, r, _ = model.layers[0].project(model.embedding(tokens))
     product = math.prod(x.square().sum(-1).max().item() for x in (q, k, r))
@@ -156,42 +132,25 @@ def size_of_terms(model: AttentionOnly, tokens: Tensor) -> float:
     ("path", "form"),
     [
         *((path, form) for path in files("triple_attention") for form in VOLUMES),
-        *((path, "") for path in files("standard_attention")),
+        *((path, "projected") for path in files("standard_attention")),
     ],
     ids=lambda each: getattr(each, "stem", each),
 )
-def test_triple_product_attention(path: Path, form: str) -> None:
+def test_triple_product_attention(path, form) -> None:
     """And the standard one."""
-    golden = np.load(path)
-    model, tokens = load_copier(golden, form or "projected"), torch.from_numpy(golden["tokens"])
-    bound = rounding(golden, size_of_terms(model, tokens) if form else 1.0)
-    assert_close(model(tokens), torch.from_numpy(golden["logits"]), rtol=bound, atol=bound)
+    golden, source = read(path)
+    vocabulary, width = source["embed.weight"].shape
+    sizes = {"vocabulary": vocabulary, "width": width, "heads": int(golden["heads"])}
+    sizes |= {"form": form, "score": "volume" if "attn.W_r.weight" in source else "dot"}
+    if sizes["score"] == "volume":
+        source["attn.qkrv.weight"] = torch.cat([source.pop(f"attn.W_{n}.weight") for n in "qkrv"])
+    model = filled(AttentionOnly, triple_product.PUBLISHED, source, COPIER, **sizes)
+    terms = size_of_terms(model, golden["tokens"]) if sizes["score"] == "volume" else 1.0
+    bound = rounding(golden, terms)
+    assert_close(model(golden["tokens"]), golden["logits"], rtol=bound, atol=bound)
 
 
-def load_dialectical(golden: np.lib.npyio.NpzFile) -> LanguageModel:
-    source = weights(golden)
-    vocabulary, width = source["emb.weight"].shape
-    config = replace(
-        dialectical.PUBLISHED,
-        vocabulary=vocabulary,
-        pad=golden["vocab"].tolist().index("_"),
-        context=source["pos"].shape[1],
-        width=width,
-        head_dim=int(golden["d_head"]),
-        steps=int(golden["max_steps"]),
-        min_steps=int(golden["min_steps"]),
-        halt_eps=float(golden["halt_eps"]),
-        tension_tau=float(golden["tension_tau"]),
-    )
-    model = LanguageModel(config, Generator()).to(source["emb.weight"].dtype)
-    for ours, theirs in JOINED.items():
-        parts = [source.pop(f"block.attn.{name}") for name in theirs]
-        source[f"block.attn.{ours}"] = torch.cat(parts, 1 if ours == "tilt" else 0)
-    model.load_state_dict(renamed(source | {"pos": source["pos"][0]}, DIALECTICAL))
-    return model
-
-
-def metrics(observed: Observed, keep: Tensor) -> tuple[Tensor, Tensor]:
+def metrics(observed, keep):
     """What the source reports: mean steps, and mean tension of active tokens at every step.
 
     Its recursion, and so its list of tensions, ends when no token is active.
@@ -202,146 +161,117 @@ def metrics(observed: Observed, keep: Tensor) -> tuple[Tensor, Tensor]:
     return observed.steps[keep].double().mean(), tensions
 
 
-@pytest.mark.parametrize("path", files("dialectical"), ids=lambda p: p.stem)
-def test_dialectical(path: Path) -> None:
+@pytest.mark.parametrize("path", files("dialectical"), ids=STEM)
+def test_dialectical(path) -> None:
     """The whole, and the bare head."""
-    golden = np.load(path)
-    model, tokens = load_dialectical(golden), torch.from_numpy(golden["tokens"])
-    bound, keep = rounding(golden), tokens != model.config.pad
-    found = model.observe(tokens)
-    bare = model.block.head.observe(torch.from_numpy(golden["head_x"]), keep)
-    for (made, observed), name, of in ((found, "logits", ""), (bare, "head_z", "head_")):
+    golden, source = read(path)
+    vocabulary, width = source["emb.weight"].shape
+    sizes = {"vocabulary": vocabulary, "width": width, "context": source["pos"].shape[1]}
+    sizes |= {"pad": golden["vocab"].tolist().index("_"), "head_dim": int(golden["d_head"])}
+    sizes |= {"steps": int(golden["max_steps"]), "min_steps": int(golden["min_steps"])}
+    sizes |= {name: float(golden[name]) for name in ("halt_eps", "tension_tau")}
+    for ours, theirs in JOINED.items():
+        parts = [source.pop(f"block.attn.{name}") for name in theirs]
+        source[f"block.attn.{ours}"] = torch.cat(parts, 1 if ours == "tilt" else 0)
+    source["pos"] = source["pos"][0]
+    model = filled(LanguageModel, dialectical.PUBLISHED, source, DIALECTICAL, **sizes)
+    bound, keep = rounding(golden), golden["tokens"] != model.config.pad
+    whole, bare = model.observe(golden["tokens"]), model.block.head.observe(golden["head_x"], keep)
+    for (made, observed), name, of in ((whole, "logits", ""), (bare, "head_z", "head_")):
         steps, tensions = metrics(observed, keep)
-        assert_close(made, torch.from_numpy(golden[name]), rtol=bound, atol=bound)
+        assert_close(made, golden[name], rtol=bound, atol=bound)
         assert steps.item() == pytest.approx(golden[f"{of}avg_steps"].item())
-        published = torch.from_numpy(golden[f"{of}tensions"])
-        assert_close(tensions.double().detach(), published, rtol=bound, atol=bound)
+        assert_close(tensions.double().detach(), golden[f"{of}tensions"], rtol=bound, atol=bound)
 
 
 SETTLED = 200  # the steps after which the source looks at the state, of the same size as all others
 
 
-def load_equilibrium(golden: np.lib.npyio.NpzFile, steps: int) -> EquilibriumModel:
-    source = weights(golden)
+def load_equilibrium(path, steps):
+    golden, source = read(path)
     vocabulary, width = source["tok_emb"].shape
-    config = replace(
-        equilibrium.PUBLISHED,
-        vocabulary=vocabulary,
-        context=len(source["pos_emb"]),
-        width=width,
-        heads=int(golden["heads"]),
-        relaxation=Relaxation(steps, float(golden["eps"])),
-    )
-    model = EquilibriumModel(config, Generator()).to(source["tok_emb"].dtype)
+    sizes = {"vocabulary": vocabulary, "width": width, "context": len(source["pos_emb"])}
+    sizes |= {"heads": int(golden["heads"]), "relaxation": Relaxation(steps, float(golden["eps"]))}
     # The source multiplies rows by its weights, torch by their transposed.
-    model.load_state_dict(
-        {
-            "token": source["tok_emb"],
-            "position": source["pos_emb"],
-            "block.qkv.weight": torch.cat([source[name].T for name in ("WQ", "WK", "WV")]),
-            "block.o.weight": source["WO"].T,
-            "unembedding.weight": source["Whead"].T,
-        }
+    joined = {"block.qkv.weight": torch.cat([source.pop(n).T for n in ("WQ", "WK", "WV")])}
+    joined |= {name: source.pop(theirs).T for theirs, name in TURNED.items()}
+    return golden, filled(
+        EquilibriumModel, equilibrium.PUBLISHED, source | joined, EMBEDDED, **sizes
     )
-    return model
 
 
-def cost(logits: Tensor, golden: np.lib.npyio.NpzFile) -> Tensor:
-    return F.cross_entropy(logits.mT, torch.from_numpy(golden["targets"]))
+def cost(logits, golden):
+    return F.cross_entropy(logits.mT, golden["targets"])
 
 
-def equilibrium_gradients(golden: np.lib.npyio.NpzFile, estimator: Estimator) -> Tensor:
+def equilibrium_gradients(path, estimator):
     """Of the source's four matrices, stacked in its order."""
-    model = load_equilibrium(golden, int(golden["T1"]))
-    value = model(
-        torch.from_numpy(golden["tokens"]),
-        lambda force, read, start, relax: estimator(
-            force, lambda z: cost(read(z), golden), start, relax
-        ),
-    )
+    golden, model = load_equilibrium(path, int(read(path)[0]["T1"]))
+    if estimator is not bptt:
+        nudge = Relaxation(int(golden["T2"]), float(golden["eps"]))
+        estimator = replace(estimator, beta=float(golden["beta"]), relaxation=nudge)
+
+    def solve(force, read, start, relax):
+        return estimator(force, lambda z: cost(read(z), golden), start, relax)
+
+    value = model(golden["tokens"], solve)
     qkv, o = torch.autograd.grad(value, [model.block.qkv.weight, model.block.o.weight])
     found = dict(zip(("WQ", "WK", "WV", "WO"), (*qkv.chunk(3), o), strict=True))
     return torch.stack([found[name].T for name in golden["order"].tolist()])
 
 
-def as_in(golden: np.lib.npyio.NpzFile, published: Estimator) -> Estimator:
-    nudge = Relaxation(int(golden["T2"]), float(golden["eps"]))
-    return replace(published, beta=float(golden["beta"]), relaxation=nudge)
-
-
-@pytest.mark.parametrize("path", files("aep"), ids=lambda p: p.stem)
+@pytest.mark.parametrize("path", files("aep"), ids=STEM)
 class TestEquilibrium:
-    def test_the_state_at_rest_its_residual_and_the_loss(self, path: Path) -> None:
-        golden = np.load(path)
-        model, tokens = load_equilibrium(golden, SETTLED), torch.from_numpy(golden["tokens"])
-        z, start = model.settle(tokens), model.embed(tokens)
-        assert_close(z, torch.from_numpy(golden["z_star"]), rtol=1e-12, atol=1e-14)
+    def test_the_state_at_rest_its_residual_and_the_loss(self, path) -> None:
+        golden, model = load_equilibrium(path, SETTLED)
+        z, start = model.settle(golden["tokens"]), model.embed(golden["tokens"])
+        assert_close(z, golden["z_star"], rtol=1e-12, atol=1e-14)
         left = residual(lambda z: model.block(z, start), z) * float(golden["eps"])
         # What is left is itself a rounded difference of numbers of the size of the state.
         bound = 2 * torch.finfo(z.dtype).eps
-        assert left.item() == pytest.approx(float(golden["residual"]), rel=1e-9, abs=bound)
-        assert cost(model(tokens), golden).item() == pytest.approx(float(golden["loss"]), rel=1e-12)
+        assert left.item() == pytest.approx(golden["residual"].item(), rel=1e-9, abs=bound)
+        assert_close(cost(model(golden["tokens"]), golden), golden["loss"], rtol=1e-12, atol=0)
 
-    def test_gradients_and_their_cosines(self, path: Path) -> None:
-        golden = np.load(path)
-        true = equilibrium_gradients(golden, bptt)
-        naive = as_in(golden, replace(PUBLISHED, correction="none"))
-        for name, found in (
-            ("bptt", true),
-            ("naive_ep", equilibrium_gradients(golden, naive)),
-            ("aep_clipped", equilibrium_gradients(golden, as_in(golden, PUBLISHED))),
-        ):
-            published = torch.from_numpy(golden[f"grad_{name}"])
+    def test_gradients_and_their_cosines(self, path) -> None:
+        golden, _ = read(path)
+        naive, true = replace(PUBLISHED, correction="none"), equilibrium_gradients(path, bptt)
+        for name, how in (("bptt", bptt), ("naive_ep", naive), ("aep_clipped", PUBLISHED)):
+            found, published = equilibrium_gradients(path, how), golden[f"grad_{name}"]
             # A difference of two states, divided by β, has their rounding divided by β.
-            bound = 1e-10 * published.abs().max().item()
-            assert_close(found, published, rtol=1e-9, atol=bound)
+            assert_close(found, published, rtol=1e-9, atol=1e-10 * published.abs().max().item())
             if name != "bptt":
-                published = torch.from_numpy(golden[f"cos_{name.removesuffix('_ep')}"])
                 cosines = F.cosine_similarity(found.flatten(1), true.flatten(1))
+                published = golden[f"cos_{name.removesuffix('_ep')}"]
                 assert_close(cosines, published, rtol=1e-9, atol=1e-12)
 
 
 RUNS = 4  # of TRM, to see how far rounding carries them apart
 
 
-def trm_weights(golden: np.lib.npyio.NpzFile) -> dict[str, Tensor]:
-    """By the rule that the file is made by, under the source's names."""
-    found = {}
+def load_trm(path):
+    """Of weights by the rule that the file is made by, under the source's names."""
+    golden, source = read(path)
     for i, (name, text) in enumerate(zip(golden["names"], golden["shapes"], strict=True)):
         shape = tuple(int(size) for size in str(text).strip("(),").split(","))
         scale = 0.1 if len(shape) == 1 else shape[-1] ** -0.5
         drawn = np.random.RandomState(int(golden["seed_base"]) + i).standard_normal(shape) * scale
-        found[str(name)] = torch.from_numpy(drawn.astype(golden["logits_1"].dtype))
-    return found
-
-
-def load_trm(golden: np.lib.npyio.NpzFile) -> TRM:
-    source = trm_weights(golden)
+        source[str(name)] = torch.from_numpy(drawn).to(golden["logits_1"].dtype)
     vocabulary, width = source["input_embedding.token_embedding.weight"].shape
-    layers = len({name.split(".")[2] for name in source if name.startswith("network.layers")})
-    given = {ours: int(golden[its]) for ours, its in TRM_SETTINGS.items() if its in golden.files}
-    config = replace(
-        trm.PUBLISHED,
-        vocabulary=vocabulary,
-        cells=golden["tokens"].shape[1],
-        width=width,
-        layers=layers,
-        **given,
-    )
-    model = TRM(config, Generator()).to(source["output_head.proj.weight"].dtype)
+    sizes = {"vocabulary": vocabulary, "width": width, "cells": golden["tokens"].shape[1]}
+    sizes["layers"] = len({n.split(".")[2] for n in source if n.startswith("network.layers")})
+    sizes |= {ours: int(golden[its]) for ours, its in TRM_SETTINGS.items() if its in golden}
     source["input_embedding.summary_token"] = source["input_embedding.summary_token"][0]
-    model.load_state_dict(renamed(source, RECURSIVE))
-    return model
+    return golden, filled(TRM, trm.PUBLISHED, source, RECURSIVE, **sizes)
 
 
-def likeness(a: Tensor, b: Tensor) -> float:
+def likeness(a, b):
     """The correlation of two runs' logits, a mean over the puzzles."""
     both = [torch.stack(pair).flatten(1) for pair in zip(a, b, strict=True)]
     return torch.stack([pair.corrcoef()[0, 1] for pair in both]).mean().item()
 
 
 @torch.no_grad()
-def runs(model: TRM, tokens: Tensor, steps: int = 2) -> dict[str, Tensor]:
+def runs(model, tokens, steps=2):
     """What the file holds of supervision steps, from runs whose embeddings are a millionth off.
 
     The states as the file has them: every ninth token's every sixteenth entry.
@@ -363,17 +293,17 @@ def runs(model: TRM, tokens: Tensor, steps: int = 2) -> dict[str, Tensor]:
     return {name: torch.stack(values) for name, values in found.items()}
 
 
-def spreads_away(published: Tensor, ours: Tensor) -> float:
+def spreads_away(published, ours):
     """How far the published numbers are from the mean of our runs, in their standard deviations."""
     error = (published - ours.mean(0)).square().mean()
     return (error / ours.var(0).mean()).sqrt().item()
 
 
-def differs(golden: np.lib.npyio.NpzFile, ours: dict[str, Tensor]) -> list[str]:
+def differs(golden, ours):
     """What of the file could not be of one of our runs."""
     found = []
     for name, values in ours.items():
-        published, total = torch.from_numpy(golden[name]), values.sum(0)
+        published, total = golden[name], values.sum(0)
         # Two numbers alone may lie anywhere among four pairs.
         if spreads_away(published, values) > (10 if name.startswith("q_") else 2):
             found.append(name)
@@ -385,7 +315,7 @@ def differs(golden: np.lib.npyio.NpzFile, ours: dict[str, Tensor]) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("path", files("trm"), ids=lambda p: p.stem)
+@pytest.mark.parametrize("path", files("trm"), ids=STEM)
 class TestTRM:
     """The file holds what the published program returned in float32, on weights that are chaotic.
 
@@ -400,12 +330,11 @@ class TestTRM:
 
     @pytest.mark.long
     @pytest.mark.slow
-    def test_the_published_run_is_like_one_of_ours(self, path: Path) -> None:
-        golden = np.load(path)
-        model, tokens = load_trm(golden), torch.from_numpy(golden["tokens"])
-        assert not differs(golden, runs(model, tokens))
+    def test_the_published_run_is_like_one_of_ours(self, path) -> None:
+        golden, model = load_trm(path)
+        assert not differs(golden, runs(model, golden["tokens"]))
 
         with torch.no_grad():  # what x counts for, beside y and z
             model.token.weight.div_(model.config.width**0.5)
             model.summary.div_(model.config.width**0.5)
-        assert differs(golden, runs(model, tokens, steps=1))
+        assert differs(golden, runs(model, golden["tokens"], steps=1))

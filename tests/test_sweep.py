@@ -16,17 +16,15 @@ the test until it is added to `MAKE`, or to `LEFT_OUT` with the reason.
 import collections.abc
 import importlib
 import inspect
-import linecache
 import math
 import os
 import pkgutil
 import re
 import signal
+import traceback
 import types
 import typing
-from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import jaxtyping
 import numpy as np
@@ -57,66 +55,54 @@ NUMBERS = (0.0, 0.5, 1.0, -1.0, 300.0, math.nan, math.inf, -math.inf)
 COUNTS = (0, 1, 2, 3, -1, 10**12)
 
 ROOMS = ("tasks", "models", "training", "analysis", "programs", "doubt")
+PROGRAMS = "arena forward graph initial javascript loops lowering matrices module nodes program"
+DOUBT = "blame causality checks comparing duplicates labels losses page perturbations plugin"
+MORE = "precision reports slopes subject sums yours __main__"
 LEFT_OUT = {
-    **{
-        f"tasks.sorting.{name}": "takes functions and batches; tests/tasks/test_sorting.py"
-        for name in ("entropies", "proportions", "counted_loss")
-    },
-    **{
-        f"programs.{name}": "takes functions, graphs or what is made of them; tests/programs/"
-        for name in (
-            *("arena", "forward", "graph", "initial", "javascript", "loops", "lowering"),
-            *("matrices", "module", "nodes", "program", "tracing", "training", "values"),
-        )
-    },
-    **{
-        f"doubt.{name}": "takes models, files and functions around them; tests/doubt/"
-        for name in (
-            *("blame", "causality", "checks", "comparing", "duplicates", "labels", "losses"),
-            *("page", "perturbations", "plugin", "precision", "reports", "slopes", "subject"),
-            *("sums", "yours", "__main__"),
-        )
-    },
-    "training.plain": "takes models and optimisers; tests/training/test_plain.py",
-    "programs.source": "files: tests/widgets/test_source.py",
-    "programs.trainer": "files: tests/programs/test_saving.py",
-    "analysis.pretrained": "files: tests/analysis/test_pretrained.py",
-    "analysis.snapshot": "takes models and functions around them; tests/analysis/test_leaks.py",
-    "training.checkpoint": "files: what is not one is torch's to say",
-    "training.comparison.train_kinds": "takes functions; tests/refused.py",
-    "training.ensemble.train": "takes functions; tests/refused.py",
-    "training.ensemble.gradient": "takes a model and functions; tests/training/test_ensemble.py",
-    "training.ensemble.traced": "takes a function; tests/programs/",
-    "tasks.text.tiny_shakespeare": "downloads",
+    f"{room}.{name}": why
+    for room, names, why in (
+        ("tasks", "text.tiny_shakespeare", "downloads"),
+        ("tasks.sorting", "entropies proportions counted_loss", "batches; tasks/test_sorting.py"),
+        (
+            "programs",
+            f"{PROGRAMS} tracing training values",
+            "what is made of them; programs/",
+        ),
+        ("programs", "source trainer", "files: widgets/test_source.py and programs/test_saving.py"),
+        ("doubt", f"{DOUBT} {MORE}", "takes models, files and functions around them; doubt/"),
+        ("analysis", "pretrained snapshot", "files, and models; analysis/test_leaks.py beside it"),
+        ("training", "checkpoint", "files: what is not one is torch's to say"),
+        ("training", "plain comparison.train_kinds ensemble.train", "takes functions; refused.py"),
+        ("training.ensemble", "gradient traced", "functions; training/test_ensemble.py, programs/"),
+    )
+    for name in names.split()
 }
-MAY_BE_NO_NUMBER = {
-    "tasks.brackets.loss",  # of nothing
-}
-"""Where the documentation says that there may be none."""
+"""What of this package is asked elsewhere, in which tests, or why not."""
+MAY_BE_NO_NUMBER = {"tasks.brackets.loss"}  # of nothing, as its documentation says
 
 
 class Draw:
     """Arguments of one call, which remembers whether all that it made were numbers."""
 
-    def __init__(self, data: st.DataObject, wild: bool) -> None:
+    def __init__(self, data, wild) -> None:
         self.data, self.wild, self.numbers = data, wild, True
         # A model has its width, and a vocabulary all tokens that are drawn.
-        self.sizes: dict[str, Any] = {"e": 4, "v": data.draw(st.sampled_from((3, 4)))}
+        self.sizes = {"e": 4, "v": data.draw(st.sampled_from((3, 4)))}
 
-    def of(self, *choices: Any) -> Any:
+    def of(self, *choices):
         return self.data.draw(st.sampled_from(choices))
 
-    def generator(self) -> Generator:
+    def generator(self):
         return Generator().manual_seed(1)
 
-    def number(self) -> float:
+    def number(self):
         value = self.of(*NUMBERS)
         self.numbers &= math.isfinite(value)
         return value
 
-    def tensor(self, kind: Any) -> Tensor:
+    def tensor(self, kind):
         """Of the shape that the annotation says, once in a while of none of its sizes."""
-        shape: list[int] = []
+        shape = []
         for word in kind.dim_str.split():
             word = word.lstrip(" #")
             if word.startswith("*") or word == "...":
@@ -140,7 +126,7 @@ class Draw:
             x.view(-1)[-1] = self.of(-1, 10**9)
         return x
 
-    def size(self, word: str) -> int:
+    def size(self, word):
         """Of an expression, such as t+1 or {self.cells}."""
         inner = re.sub(r"\{self\.(\w+)\}", lambda m: str(self.sizes.get(m[1], 4)), word)
         inner = re.sub(
@@ -148,14 +134,11 @@ class Draw:
         )
         return int(eval(inner))
 
-    def make(self, kind: Any, name: str) -> Any:
+    def make(self, kind, name):
         """A value for an annotation; `name` tells apart what the annotation does not."""
-        if (name, kind) in MAKE:
-            return MAKE[name, kind](self)
-        if name in MAKE:
-            return MAKE[name](self)
-        if isinstance(kind, typing.Hashable) and kind in MAKE:
-            return MAKE[kind](self)
+        for key in ((name, kind), name, kind):
+            if key in MAKE:
+                return MAKE[key](self)
         if inspect.isclass(kind) and issubclass(kind, jaxtyping.AbstractArray):
             return self.tensor(kind)
         origin, inner = typing.get_origin(kind), typing.get_args(kind)
@@ -176,7 +159,7 @@ class Draw:
         raise LookupError(f"nothing here makes {name}: {kind}. Add it to MAKE, or to LEFT_OUT")
 
 
-def logits(v: int) -> Callable[[Tensor], Tensor]:
+def logits(v):
     return lambda x, *_: torch.zeros(*x.shape, v)
 
 
@@ -186,7 +169,19 @@ OPPOSED = dialectical.Config(values="opposed", context=6, width=4, head_dim=2, s
 VOLUME = triple_product.Config("volume", vocabulary=4, width=4, heads=1)
 THINKING = trm.Config(vocabulary=5, cells=16, width=4, layers=1, multiple=2, heads=1)
 
-MAKE: dict[Any, Callable[[Draw], Any]] = {
+FIXED = (
+    *(RELAX, SETTLING, OPPOSED, VOLUME, THINKING, deep_qkv.Config(), grammar.BRACKETS),
+    *(brackets.Brackets(pairs=2, max_length=9), copying.Copying(4, 6, (2,)), sudoku.Sudoku(2, 2)),
+    text.Text("abracadabra" * 10),
+)
+MODELS = {
+    **{equilibrium.LanguageModel: SETTLING, equilibrium.Block: SETTLING, trm.TRM: THINKING},
+    **{dialectical.LanguageModel: OPPOSED, triple_product.AttentionOnly: VOLUME},
+    deep_qkv.Sorter: deep_qkv.Config(),
+}
+MAKE = {
+    **{type(it): lambda d, it=it: it for it in FIXED},
+    **{kind: lambda d, k=kind, c=config: k(c, d.generator()) for kind, config in MODELS.items()},
     int: lambda d: d.of(*COUNTS),
     float: Draw.number,
     bool: lambda d: d.of(True, False),
@@ -194,30 +189,13 @@ MAKE: dict[Any, Callable[[Draw], Any]] = {
     Generator: Draw.generator,
     slice: lambda d: d.of(slice(None), slice(1, None), slice(0, 0)),
     Tensor: lambda d: d.tensor(jaxtyping.Float[Tensor, "a b"]),
-    equilibrium.Relaxation: lambda d: RELAX,
-    equilibrium.Config: lambda d: SETTLING,
-    equilibrium.LanguageModel: lambda d: equilibrium.LanguageModel(SETTLING, d.generator()),
-    equilibrium.Block: lambda d: equilibrium.Block(SETTLING, d.generator()),
-    dialectical.Config: lambda d: OPPOSED,
-    dialectical.LanguageModel: lambda d: dialectical.LanguageModel(OPPOSED, d.generator()),
     dialectical.Observed: lambda d: dialectical.LanguageModel(OPPOSED, d.generator()).observe(
         d.of(torch.zeros(2, 3).long(), torch.full((2, 3), 6))
     )[1],
-    triple_product.Config: lambda d: VOLUME,
-    triple_product.AttentionOnly: lambda d: triple_product.AttentionOnly(VOLUME, d.generator()),
     triple_product.TripleProductAttention: lambda d: triple_product.TripleProductAttention(
         4, 1, 4, d.generator()
     ),
-    deep_qkv.Config: lambda d: deep_qkv.Config(),
-    deep_qkv.Sorter: lambda d: deep_qkv.Sorter(deep_qkv.Config(), d.generator()),
-    trm.Config: lambda d: THINKING,
-    trm.TRM: lambda d: trm.TRM(THINKING, d.generator()),
     trm.State: lambda d: trm.TRM(THINKING, d.generator()).start(2),
-    brackets.Brackets: lambda d: brackets.Brackets(pairs=2, max_length=9),
-    copying.Copying: lambda d: copying.Copying(4, 6, (2,)),
-    sudoku.Sudoku: lambda d: sudoku.Sudoku(2, 2),
-    text.Text: lambda d: text.Text("abracadabra" * 10),
-    grammar.BracketGrammar: lambda d: grammar.BRACKETS,
     ("dim", int): lambda d: d.of(-1, -2),
     ("dim", tuple[int, ...] | None): lambda d: d.of(None, (-2, -1)),
     "solve": lambda d: equilibrium.unroll,
@@ -237,7 +215,7 @@ SWEPT_CLASSES = (
     *(triple_product.AttentionOnly, trm.TRM),
 )
 """Whose methods are swept too."""
-SIZES: dict[type, dict[str, Any]] = {
+SIZES = {
     sudoku.Sudoku: {"cells": 16, "side": 4, "d": 4, "c": 16},
     copying.Copying: {"length": 6},
     trm.TRM: {"t": 17, "*b": (2,)},
@@ -250,62 +228,45 @@ SWEPT_SETTINGS = (
 """What is made of numbers alone."""
 
 
-def public() -> Iterator[tuple[str, Any]]:
+def public():
     """Every public function under its name, and its module's name before it."""
-    modules = []
-    for part in ROOMS:
-        package = importlib.import_module(f"attn_notes.{part}")
-        modules += [
-            importlib.import_module(found.name)
-            for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
-        ]
-    for module in modules:
-        where = module.__name__.removeprefix("attn_notes.")
-        for name, thing in vars(module).items():
-            own = getattr(thing, "__module__", None) == module.__name__
+    for found in pkgutil.walk_packages(attn_notes.__path__, "attn_notes."):
+        where = found.name.removeprefix("attn_notes.")
+        for name, thing in vars(importlib.import_module(found.name)).items():
+            own = where.startswith(ROOMS) and getattr(thing, "__module__", None) == found.name
             if own and inspect.isfunction(thing) and not name.startswith("_"):
                 yield f"{where}.{name}", thing
 
 
-def methods() -> Iterator[tuple[str, Any]]:
-    """Every public method of `SWEPT_CLASSES`, as a function of the object first."""
-    for kind in SWEPT_CLASSES:
-        for name, thing in vars(kind).items():
-            if inspect.isfunction(thing) and not name.startswith("_"):
-                yield f"{kind.__module__.removeprefix('attn_notes.')}.{kind.__name__}.{name}", thing
+def known(*things):
+    """Methods and classes under their names."""
+    return {f"{x.__module__.removeprefix('attn_notes.')}.{x.__qualname__}": x for x in things}
 
 
-def left_out(name: str) -> bool:
-    return any(name == each or name.startswith(f"{each}.") for each in LEFT_OUT)
-
-
-SWEPT = {name: function for name, function in [*public(), *methods()] if not left_out(name)} | {
-    f"{kind.__module__.removeprefix('attn_notes.')}.{kind.__name__}": kind
-    for kind in SWEPT_SETTINGS
-}
+METHODS = [each for kind in SWEPT_CLASSES for each in vars(kind).values()]
+METHODS = known(*(m for m in METHODS if inspect.isfunction(m) and not m.__name__.startswith("_")))
+ELSEWHERE = tuple(f"{name}." for name in LEFT_OUT)
+SWEPT = {n: f for n, f in public() if not f"{n}.".startswith(ELSEWHERE)}
+SWEPT |= METHODS | known(*SWEPT_SETTINGS)
 
 TRACED = re.compile(r"loss|losses|probe|models\.|training\.|analysis\.|is_sorted|ideal$")
 """Where tokens are not looked at: what is traced for many models at once cannot look at numbers."""
 
 
-def late(*_: object) -> None:
+def late(*_) -> None:
     raise TimeoutError(f"more than {LONGEST} s")
 
 
-def ours(error: BaseException) -> bool:
+def ours(error):
     """Whether an error is a refusal: raised in so many words by this package, or by the hook."""
     if isinstance(error, jaxtyping.TypeCheckError):
         return True
-    frame = error.__traceback__
-    while frame is not None and frame.tb_next is not None:
-        frame = frame.tb_next
-    assert frame is not None
-    file = Path(frame.tb_frame.f_code.co_filename)
-    said = linecache.getline(str(file), frame.tb_lineno).lstrip().startswith("raise ")
-    return isinstance(error, ValueError) and said and HOME in file.parents
+    (last,) = traceback.extract_tb(error.__traceback__, -1)
+    said = str(last.line).startswith("raise ") and HOME in Path(last.filename).parents
+    return isinstance(error, ValueError) and said
 
 
-def numbers_in(result: Any) -> Iterator[Tensor]:
+def numbers_in(result):
     if isinstance(result, Tensor) and result.is_floating_point():
         yield result
     elif isinstance(result, float):
@@ -318,12 +279,13 @@ def numbers_in(result: Any) -> Iterator[Tensor]:
 
 
 @pytest.mark.parametrize("room", refused.REFUSED)
-def test_what_cannot_be_is_refused_by_name(room: str) -> None:
+def test_what_cannot_be_is_refused_by_name(room) -> None:
     wrong = []
-    for line in refused.REFUSED[room].strip().splitlines():
+    for line in refused.REFUSED[room].splitlines():
         asked, words = line.split("  # ")
         call, _, values = asked.partition(" for ")
-        for value in eval(f"[{values or 0}]", vars(refused)):
+        made, said = eval(f"[{values or 0}]", vars(refused)), words.split(" | ")
+        for value, words in zip(made, said if said[1:] else said * len(made), strict=True):
             try:
                 wrong.append(f"{asked} gave {eval(call, vars(refused), {'_': value})}")
             except Exception as error:
@@ -342,9 +304,7 @@ def test_what_cannot_be_is_refused_by_name(room: str) -> None:
     ],
     ids=lambda function: function.__qualname__,
 )
-def test_what_is_of_no_kind_that_is_asked_for_is_refused_in_words(
-    function: Callable[..., Any],
-) -> None:
+def test_what_is_of_no_kind_that_is_asked_for_is_refused_in_words(function) -> None:
     with pytest.raises(ValueError, match=r"^\w+ must be .*, not <object "):
         function(**dict.fromkeys(inspect.signature(function).parameters, object()))
 
@@ -356,7 +316,7 @@ def test_numbers_in_lists_and_of_numpy_are_taken() -> None:
     assert doubt.proper(lambda x: torch.full(x.shape, -math.log(3)), tokens, 3).ok
     assert doubt.twins(np.eye(2), [[1, 0]], scores=[1]).bad
 
-    def arm(rate: float, seeds: Sequence[int]) -> list[float]:
+    def arm(rate, seeds):
         return [rate + seed for seed in seeds]
 
     two = doubt.compare(arm, arm, np.array([0.1, 0.2]), seeds=np.int64(3), tuning=torch.tensor([7]))
@@ -364,66 +324,46 @@ def test_numbers_in_lists_and_of_numpy_are_taken() -> None:
 
 
 def test_what_is_left_out_is_there() -> None:
-    found = [name for name, _ in public()]
-    for name in LEFT_OUT:
-        assert any(left == name or left.startswith(f"{name}.") for left in found), name
-    assert {name.partition(".")[0] for name in SWEPT} == {*ROOMS}
-    assert len(SWEPT) > 100
+    found = [f"{name}." for name, _ in public()]
+    for each in ELSEWHERE:
+        assert any(name.startswith(each) for name in found), each
+    assert {name.partition(".")[0] for name in SWEPT} == {*ROOMS} and len(SWEPT) > 100
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SWEPT)
 @pytest.mark.filterwarnings("ignore::attn_notes.models.equilibrium.NotSettledWarning")
-def test_it_answers_or_refuses_by_name(name: str) -> None:
+@settings(max_examples=EXAMPLES, database=None, derandomize=True, suppress_health_check=HealthCheck)
+@given(data=st.data())
+def test_it_answers_or_refuses_by_name(name, data) -> None:
     function = SWEPT[name]
-    kinds = typing.get_type_hints(
-        inspect.unwrap(getattr(function, "__init__", function))
-        if inspect.isclass(function)
-        else function
-    )
-    parameters = inspect.signature(function).parameters
-
-    @settings(
-        max_examples=EXAMPLES,
-        deadline=None,
-        database=None,
-        derandomize=True,
-        suppress_health_check=list(HealthCheck),
-    )
-    @given(st.data())
-    def sweep(data: st.DataObject) -> None:
-        draw = Draw(data, wild=not TRACED.search(name))
-        given_: dict[str, Any] = {}
-        rest: list[Any] = []
-        for parameter in parameters.values():
-            if parameter.name == "self":
-                owner = next(k for k in SWEPT_CLASSES if vars(k).get(function.__name__) is function)
-                given_["self"] = MAKE[owner](draw)
-                draw.sizes |= SIZES.get(owner, {})
-                continue
-            if parameter.default is not parameter.empty and draw.of(True, False):
-                continue
-            value = draw.make(kinds[parameter.name], parameter.name)
-            if parameter.kind is parameter.VAR_POSITIONAL:
-                rest = [value]
-            else:
-                given_[parameter.name] = value
-        signal.signal(signal.SIGALRM, late)
-        signal.alarm(LONGEST)
-        try:
-            result = function(*given_.values(), *rest) if rest else function(**given_)
-            if inspect.isgenerator(result):
-                result = list(result)
-        except TimeoutError:
-            raise
-        except Exception as error:
-            if not ours(error):
-                raise AssertionError(f"{name}({given_}) came to a raw {error!r}") from error
-            return
-        finally:
-            signal.alarm(0)
-        if draw.numbers and name not in MAY_BE_NO_NUMBER:
-            for found in numbers_in(result):
-                assert not found.isnan().any(), f"{name}({given_}) is silently no number"
-
-    sweep()
+    made = inspect.unwrap(function.__init__) if inspect.isclass(function) else function
+    kinds = typing.get_type_hints(made)
+    draw, asked, rest = Draw(data, wild=not TRACED.search(name)), {}, []
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.name == "self":
+            owner = next(k for k in SWEPT_CLASSES if vars(k).get(function.__name__) is function)
+            asked["self"] = MAKE[owner](draw)
+            draw.sizes |= SIZES.get(owner, {})
+            continue
+        if parameter.default is not parameter.empty and draw.of(True, False):
+            continue
+        value = draw.make(kinds[parameter.name], parameter.name)
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            rest = [value]
+        else:
+            asked[parameter.name] = value
+    signal.signal(signal.SIGALRM, late)
+    signal.alarm(LONGEST)
+    try:
+        result = function(*asked.values(), *rest) if rest else function(**asked)
+        result = [*result] if inspect.isgenerator(result) else result
+    except Exception as error:
+        if not ours(error):
+            raise AssertionError(f"{name}({asked}) came to a raw {error!r}") from error
+        return
+    finally:
+        signal.alarm(0)
+    if draw.numbers and name not in MAY_BE_NO_NUMBER:
+        for found in numbers_in(result):
+            assert not found.isnan().any(), f"{name}({asked}) is silently no number"

@@ -1,14 +1,12 @@
 import math
 import random
-from collections.abc import Callable
-from copy import deepcopy
+from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from torch import Generator, Tensor, nn
+from torch import Generator, nn
 from torch.nn import functional as F
 
 from attn_notes.analysis.leaks import future_leak, influence
@@ -18,34 +16,33 @@ from attn_notes.models.triple_product import AttentionOnly, Config
 V, T = 5, 7
 
 
-def causal(x: Tensor) -> Tensor:
+def causal(x):
     """Reads the tokens before, all of them, each with another weight."""
     weight = torch.arange(1.0, x.shape[-1] + 1).sqrt()
     return (F.one_hot(x, V) * weight[:, None]).cumsum(-2)
 
 
 @pytest.fixture
-def tokens() -> Tensor:
+def tokens():
     return torch.randint(V, (3, T), generator=Generator().manual_seed(1))
 
 
-def test_a_model_that_reads_the_past_does_not_leak(tokens: Tensor) -> None:
+def test_a_model_that_reads_the_past_does_not_leak(tokens) -> None:
     assert future_leak(causal, tokens, V) == 0
     model = AttentionOnly(Config(vocabulary=V), Generator().manual_seed(2))
     assert future_leak(model, tokens, V) == 0
     seen = influence(model, tokens, V)
-    assert (seen.tril() > 0).equal(torch.ones(T, T).tril().bool())
-    assert not seen.requires_grad
+    assert (seen.tril() > 0).equal(torch.ones(T, T).tril().bool()) and not seen.requires_grad
 
 
 @pytest.mark.in_short(3)
 @pytest.mark.parametrize("read", range(T))
-def test_a_peek_at_one_place_is_found_where_it_is(tokens: Tensor, read: int) -> None:
+def test_a_peek_at_one_place_is_found_where_it_is(tokens, read) -> None:
     """One logit depends on whether one later token is one letter, which no sequence has there."""
     tokens[:, read] = 0
     for reader in range(T):
 
-        def peeks(x: Tensor, reader: int = reader) -> Tensor:
+        def peeks(x, reader=reader):
             logits = causal(x)
             logits[:, reader, 2] += 0.125 * (x[:, read] == 4)
             return logits
@@ -56,22 +53,20 @@ def test_a_peek_at_one_place_is_found_where_it_is(tokens: Tensor, read: int) -> 
         assert extra.tolist() == ([[reader, read]] if read > reader else [])
 
 
-def test_infinite_logits_may_stay_and_what_is_no_number_counts(tokens: Tensor) -> None:
-    def banned(x: Tensor) -> Tensor:
-        return causal(x).masked_fill(torch.tensor([False] * 4 + [True]), -math.inf)
-
-    assert future_leak(banned, tokens, V) == 0
+def test_infinite_logits_may_stay_and_what_is_no_number_counts(tokens) -> None:
+    banned = torch.tensor([False] * 4 + [True])
+    assert future_leak(lambda x: causal(x).masked_fill(banned, -math.inf), tokens, V) == 0
     assert future_leak(lambda x: causal(x) * math.nan, tokens, V) == math.inf
 
 
-def test_the_size_of_a_leak_is_that_of_the_change(tokens: Tensor) -> None:
+def test_the_size_of_a_leak_is_that_of_the_change(tokens) -> None:
     """The mean of all tokens moves by the letters' distance over the length, summed if many do.
 
     Its output may be used again.
     """
     logits = torch.zeros(*tokens.shape, V, dtype=torch.float64)
 
-    def mean(x: Tensor) -> Tensor:
+    def mean(x):
         means = x.double().mean(1)[:, None, None].expand(*x.shape, V)
         return logits.copy_(means) if means.shape == logits.shape else means
 
@@ -82,23 +77,18 @@ def test_the_size_of_a_leak_is_that_of_the_change(tokens: Tensor) -> None:
     assert future_leak(mean, tokens, V) == pytest.approx(together / T)
 
 
-def test_the_largest_of_all_replacements_counts(tokens: Tensor) -> None:
+def test_the_largest_of_all_replacements_counts(tokens) -> None:
     """One letter moves a logit, and it is not the last one tried; or two do together."""
     tokens[:, 4] = 0
     for letter in range(1, V):
+        peeks = lambda x, a=letter: causal(x) + 0.25 * (x[:, 4] == a)[:, None, None]  # noqa: E731
+        assert future_leak(peeks, tokens, V) == 0.25 and influence(peeks, tokens, V)[1, 4] == 0.25
 
-        def peeks(x: Tensor, letter: int = letter) -> Tensor:
-            return causal(x) + 0.25 * (x[:, 4] == letter)[:, None, None]
-
-        assert future_leak(peeks, tokens, V) == 0.25
-        assert influence(peeks, tokens, V)[1, 4] == 0.25
-
-    def both(x: Tensor) -> Tensor:
+    def both(x):
         return causal(x) + 0.25 * ((x[:, 5] == 2) & (x[:, 6] == 2))[:, None, None]
 
     tokens[:] = 0
-    assert influence(both, tokens, V).triu(1).max() == 0
-    assert future_leak(both, tokens, V) == 0.25
+    assert influence(both, tokens, V).triu(1).max() == 0 and future_leak(both, tokens, V) == 0.25
 
 
 class Model(nn.Module):
@@ -108,7 +98,7 @@ class Model(nn.Module):
     cache, names, a table that it registers, an attribute, and numbers in place.
     """
 
-    def __init__(self, *, norm: bool, ahead: float = 0.0) -> None:
+    def __init__(self, *, norm, ahead=0.0) -> None:
         super().__init__()
         self.mix = nn.Linear(V, V)
         nn.init.eye_(self.mix.weight)
@@ -119,7 +109,7 @@ class Model(nn.Module):
         self.register_buffer("calls", torch.zeros(()))
         self.register_buffer("last", None, persistent=False)
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, x):
         h = self.drop(self.mix(causal(x))) + self.ahead * x.sum(1)[:, None, None]
         h = self.norm(h.mT).mT
         self.calls = self.calls + 1  # another tensor each time
@@ -133,11 +123,10 @@ class Model(nn.Module):
         return h + self.calls + drawn + len(self.cache) + self.kept[0]
 
 
-def state(model: Model) -> dict[str, Any]:
-    buffers = {name: (id(b), deepcopy(b)) for name, b in model.named_buffers()}
+def state(model):
     return {
         "mode": [m.training for m in model.modules()],
-        "buffers": {name: where for name, (where, _) in buffers.items()},
+        "buffers": {name: id(b) for name, b in model.named_buffers()},
         "weights": {n: w.tolist() for n, w in model.state_dict().items()},
         "last": model.last,
         "made": ([*model.cache], {*model.names}, model.kept.tolist(), "later" in vars(model)),
@@ -148,49 +137,43 @@ def state(model: Model) -> dict[str, Any]:
     }
 
 
+@dataclass
 class Around:
     """A model that is no module and holds one."""
 
-    def __init__(self, model: Model) -> None:
-        self.model = model
+    model: Model
 
-    def read(self, x: Tensor) -> Tensor:
+    def read(self, x):
         return self.model(x)
 
     __call__ = read
 
 
+@dataclass(slots=True)
 class Slotted:
     """The same, without a dictionary, and one of several."""
 
-    __slots__ = ("models",)
+    models: list[dict[str, Model]]
 
-    def __init__(self, model: Model) -> None:
-        self.models = [{"one": model}]
-
-    def __call__(self, x: Tensor) -> Tensor:
+    def __call__(self, x):
         return self.models[0]["one"](x)
 
 
-def within(model: Model) -> Callable[[Tensor], Tensor]:
-    def inner(x: Tensor) -> Tensor:
-        return model(x)
-
+def within(model):
+    inner = lambda x: model(x)  # noqa: E731
     return lambda x: inner(x)
 
 
-WAYS: dict[str, Callable[[Model], Callable[[Tensor], Tensor]]] = {
+WAYS = {
     "module": lambda model: model,
     "method": lambda model: model.forward,
     "function": lambda model: lambda x: model(x),
     "function in a notebook": lambda model: eval("lambda x: model(x)", {"model": model}),
-    "partial": lambda model: partial(
-        torch.func.functional_call, model, dict(model.named_parameters())
-    ),
+    "partial": lambda m: partial(torch.func.functional_call, m, dict(m.named_parameters())),
     "function in a function": within,
     "function's default": lambda model: lambda x, asked=model: asked(x),
     "object in a partial": lambda model: partial(Around(model).read),
-    "items of slots": Slotted,
+    "items of slots": lambda model: Slotted([{"one": model}]),
     "object": Around,
     "object's method": lambda model: Around(model).read,
 }
@@ -199,7 +182,7 @@ WAYS: dict[str, Callable[[Model], Callable[[Tensor], Tensor]]] = {
 @pytest.mark.in_short(6)
 @pytest.mark.parametrize("training", [True, False])
 @pytest.mark.parametrize("way", WAYS)
-def test_a_model_is_left_as_it_was(tokens: Tensor, way: str, training: bool) -> None:
+def test_a_model_is_left_as_it_was(tokens, way, training) -> None:
     """And it begins every time as it was: what it counts and draws is no leak, its norm is one."""
     model = Model(norm=True).train(training)
     model.drop.train(not training)  # a mode of its own
@@ -210,7 +193,7 @@ def test_a_model_is_left_as_it_was(tokens: Tensor, way: str, training: bool) -> 
     influence(asked, tokens, V)
     assert state(model) == before
 
-    def fails(x: Tensor) -> Tensor:
+    def fails(x):
         asked(x)
         model.train(not training)
         raise MemoryError
@@ -220,7 +203,7 @@ def test_a_model_is_left_as_it_was(tokens: Tensor, way: str, training: bool) -> 
     assert state(model) == before
 
 
-def test_dropout_is_no_leak_and_hides_none(tokens: Tensor) -> None:
+def test_dropout_is_no_leak_and_hides_none(tokens) -> None:
     """In training mode, with every random number that it draws."""
     assert future_leak(Model(norm=False), tokens, V) == 0
     assert future_leak(nn.Sequential(Model(norm=False), nn.Dropout(0.9)), tokens, V) == 0
@@ -233,5 +216,4 @@ def test_the_modules_around_a_model_are_those_that_are_part_of_no_other() -> Non
     inner = nn.Sequential(nn.Linear(2, 2))
     outer, other = nn.Sequential(inner), nn.Linear(3, 3)
     assert roots(outer) == [outer]
-    assert set(roots(lambda x: other(outer(inner(x))))) == {outer, other}
-    assert roots(len) == []
+    assert set(roots(lambda x: other(outer(inner(x))))) == {outer, other} and roots(len) == []

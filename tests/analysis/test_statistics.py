@@ -1,8 +1,6 @@
 import math
-from collections.abc import Sequence
 from fractions import Fraction
 from itertools import combinations, product
-from typing import Any
 
 import pytest
 import torch
@@ -22,12 +20,10 @@ ENDS = st.lists(st.sampled_from([-INF, 0.0, 0.5, 1.0, 2.0, INF, NAN]), min_size=
 
 def test_what_is_no_number_tells_nothing() -> None:
     column = torch.tensor([[1.0], [NAN]])
-    for values in (
-        (NAN,), (1.0, NAN), ([1.0, NAN],), (column,), ([0.5], NAN), ({1: NAN}.values(),)
-    ):  # fmt: skip
-        for verdict in (True, False, None):
-            assert verdicts.unless_nan(verdict, *values) is None
-            assert verdicts.unless_nan(verdict, 1.0, [INF], torch.tensor(0)) is verdict
+    some = [(NAN,), (1.0, NAN), ([1.0, NAN],), (column,), ([0.5], NAN), ({1: NAN}.values(),)]
+    for verdict, values in product((True, False, None), some):
+        assert verdicts.unless_nan(verdict, *values) is None
+        assert verdicts.unless_nan(verdict, 1.0, [INF], torch.tensor(0)) is verdict
 
 
 def test_a_verdict_with_what_was_found() -> None:
@@ -55,44 +51,34 @@ def test_what_goes_in_pairs_is_as_many_on_both_sides() -> None:
         (range(6), range(6, 12), True, "36 of 36 pairs, p = 0.0022"),  # two of 924 ways
     ],
 )
-def test_lower_is_told_by_the_exact_rank_test(
-    ours: Sequence[float], theirs: Sequence[float], told: bool | None, found: str
-) -> None:
+def test_lower_is_told_by_the_exact_rank_test(ours, theirs, told, found) -> None:
     finding = verdicts.ends_lower(*(torch.tensor([*map(float, x)]) for x in (ours, theirs)))
     assert finding.verdict is told
     assert str(finding).replace(statistics.NO_BREAK, " ") == f"{verdicts.word(told)}: {found}"
 
 
-def dealt_by_hand(ours: list[float], theirs: list[float]) -> tuple[Fraction, Fraction]:
-    """Pairs in which ours is lower, and the share of deals at least as far from an even count."""
-    every = [INF if math.isnan(x) else x for x in ours + theirs]
-
-    def lower(hand: tuple[int, ...]) -> Fraction:
-        rest = [i for i in range(len(every)) if i not in hand]
-        halves = sum(2 if every[i] < every[j] else every[i] == every[j] for i in hand for j in rest)
-        return Fraction(halves, 2)
-
-    pairs = Fraction(len(ours) * len(theirs), 2)
-    counts = [lower(hand) for hand in combinations(range(len(every)), len(ours))]
-    far = [abs(count - pairs) >= abs(counts[0] - pairs) for count in counts]
-    return counts[0], Fraction(sum(far), len(far))
-
-
 @given(ours=ENDS, theirs=ENDS)
-def test_the_rank_test_is_exact_with_draws_too(ours: list[float], theirs: list[float]) -> None:
-    """Against an enumeration in whole numbers, from the definition."""
-    told, found, printed = verdicts.ends_lower(torch.tensor(ours), torch.tensor(theirs))
-    lower, p = dealt_by_hand(ours, theirs)
-    assert found == f"{float(lower):g} of {len(ours) * len(theirs)} pairs"
-    assert printed == pytest.approx(float(p))
-    assert told is (None if p >= Fraction(1, 20) else 2 * lower > len(ours) * len(theirs))
+def test_the_rank_test_is_exact_with_draws_too(ours, theirs) -> None:
+    """By the share of all deals at least as far from an even count, in whole numbers."""
+    every, pairs = [INF if math.isnan(x) else x for x in ours + theirs], len(ours) * len(theirs)
+
+    def halves(hand):
+        """Twice the pairs in which the hand is lower."""
+        rest = {*range(len(every))} - {*hand}
+        return sum((every[i] < every[j]) + (every[i] <= every[j]) for i in hand for j in rest)
+
+    lower, *others = map(halves, combinations(range(len(every)), len(ours)))
+    far = [abs(count - pairs) >= abs(lower - pairs) for count in (lower, *others)]
+    told, found, p = verdicts.ends_lower(torch.tensor(ours), torch.tensor(theirs))
+    assert found == f"{lower / 2:g} of {pairs} pairs" and p == pytest.approx(sum(far) / len(far))
+    assert told is (None if 20 * sum(far) >= len(far) else lower > pairs)
 
 
 SIZES = [(4, 17), (1, 40), (10, 11), (32, 32), (3, 200), (64, 64)]
 
 
 @pytest.mark.parametrize(("m", "k"), SIZES)
-def test_many_seeds_are_told_by_the_exact_test_too(m: int, k: int, generator: Generator) -> None:
+def test_many_seeds_are_told_by_the_exact_test_too(m, k, generator) -> None:
     """Where no two are level, as scipy counts; and none of ours above any of theirs is one deal."""
     ranks = torch.randperm(m + k, generator=generator).double()
     expected = stats.mannwhitneyu(ranks[:m].numpy(), ranks[m:].numpy(), method="exact").pvalue
@@ -105,37 +91,28 @@ def test_many_seeds_are_told_by_the_exact_test_too(m: int, k: int, generator: Ge
     ("m", "k", "never"),
     [*((m, k, never) for m, k in SIZES[:-1] for never in (1, 5, 20)), (64, 64, 40)],
 )
-def test_draws_of_many_seeds_are_dealt_as_well(m: int, k: int, never: int) -> None:
+def test_draws_of_many_seeds_are_dealt_as_well(m, k, never) -> None:
     """Some never arrive and all others are level: how many of these are ours is hypergeometric."""
     n, seen = m + k, min(m, never)
     ours = torch.where(torch.arange(m) < seen, INF, 0.0)
     theirs = torch.where(torch.arange(k) < never - seen, NAN, 0.0)  # as late as never
-    ways = {
-        here: math.comb(m, here) * math.comb(k, never - here)
-        for here in range(max(0, never - k), seen + 1)
-    }
-    far = sum(w for here, w in ways.items() if abs(n * here - m * never) >= n * seen - m * never)
-    expected = pytest.approx(float(Fraction(far, math.comb(n, never))), rel=1e-12)
+    far = [h for h in range(seen + 1) if abs(n * h - m * never) >= n * seen - m * never]
+    ways = sum(math.comb(m, here) * math.comb(k, never - here) for here in far)
+    expected = pytest.approx(float(Fraction(ways, math.comb(n, never))), rel=1e-12)
     assert statistics.rank_p(ours, theirs) == statistics.rank_p(theirs, ours) == expected
 
 
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
+def test_holms_correction() -> None:
+    for before, after in (
         ([0.01, 0.04, 0.03, 0.005], [0.03, 0.06, 0.06, 0.02]),  # Holm's own kind of example
-        ([0.04], [0.04]),
-        ([0.5, 0.6], [1.0, 1.0]),
-        ([0.01, math.nan], [0.02, 1.0]),
-        ([], []),
-    ],
-)
-def test_holms_correction(before: list[float], after: list[float]) -> None:
-    assert statistics.holm(before) == pytest.approx(after)
+        *(([0.04], [0.04]), ([0.5, 0.6], [1.0, 1.0]), ([0.01, NAN], [0.02, 1.0]), ([], [])),
+    ):
+        assert statistics.holm(before) == pytest.approx(after)
 
 
+UP = [1.0, 2.0]
 VERDICTS = [
-    (verdicts.every_seed, (torch.tensor([0.91, 0.99]),), True),
-    (verdicts.every_seed, (torch.tensor([0.89, 0.99]),), False),
+    *((verdicts.every_seed, (torch.tensor([least, 0.99]),), least > 0.9) for least in (0.91, 0.89)),
     # within: for every seed and either side
     (verdicts.within, (FEW, FEW + torch.tensor([0.01, -0.01]), 0.02), True),
     (verdicts.within, (FEW, FEW + torch.tensor([0.0, -0.03]), 0.02), False),
@@ -143,20 +120,17 @@ VERDICTS = [
     (verdicts.within, (FEW, FEW * NAN, 0.02), False),
     # near: within a tenth of what is right
     (verdicts.near, ([0.91, -2.19], [1.0, -2.0]), True),
-    (verdicts.near, ([1.11], [1.0]), False),
-    (verdicts.near, ([1.0, 1.7], [1.0, 2.0]), False),
-    (verdicts.near, ([NAN], [1.0]), False),
+    *((verdicts.near, ([found], [1.0]), False) for found in (1.11, NAN)),
+    (verdicts.near, ([1.0, 1.7], UP), False),
     # all rise or all fall, or it cannot be told
-    (verdicts.all_rise, ([1.0, 2.0], [2.0, 3.0]), True),
-    (verdicts.all_rise, ([1.0, 2.0], [0.5, 1.0]), False),
-    (verdicts.all_rise, ([1.0, 2.0], [2.0, 1.0]), None),
-    (verdicts.all_rise, ([1.0, 2.0], [1.0, 2.0]), None),
-    (verdicts.all_rise, ([1.0, 2.0], [2.0, NAN]), None),
+    (verdicts.all_rise, (UP, [2.0, 3.0]), True),
+    (verdicts.all_rise, (UP, [0.5, 1.0]), False),
+    *((verdicts.all_rise, (UP, after), None) for after in ([2.0, 1.0], UP, [2.0, NAN])),
 ]
 
 
 @pytest.mark.parametrize(("function", "given_", "told"), VERDICTS)
-def test_verdicts_on_a_few_numbers(function: Any, given_: Any, told: bool | None) -> None:
+def test_verdicts_on_a_few_numbers(function, given_, told) -> None:
     assert function(*given_) is told
 
 
@@ -165,39 +139,34 @@ def test_the_smallest_gap_decides() -> None:
     # A thousandth of a nat is rounding; twice as much is not.
     for loss, held in ((0.9, False), (1 - 5e-4, True), (1 - 2e-3, False), (0.99, False)):
         assert verdicts.never_below([(2.0, 1.5), (loss, 1.0)]) == (held, pytest.approx(loss - 1))
+    right = (1.30, 1.28)
     for wrong in ((NAN, 1.28), (1.3, NAN), (INF, INF)):
-        for losses in ([(1.30, 1.28), wrong], [wrong, (1.30, 1.28)], [wrong]):
+        for losses in ([right, wrong], [wrong, right], [wrong]):
             held, gap = verdicts.never_below(losses)
             assert not held and math.isnan(gap)
 
 
 @given(below=st.integers(0, 20), above=st.integers(0, 20), level=st.integers(0, 3))
-def test_the_sign_test_is_the_tail_of_a_binomial(below: int, above: int, level: int) -> None:
+def test_the_sign_test_is_the_tail_of_a_binomial(below, above, level) -> None:
     n, least = below + above, min(below, above)
     p = min(Fraction(1), 2 * Fraction(sum(math.comb(n, i) for i in range(least + 1)), 2**n))
     told = None if p >= Fraction(1, 20) else below > above
-    signs = torch.tensor([-1.0] * below + [1.0] * above + [0.0] * level)
-    assert verdicts.sign_test(signs).verdict is told
-    infinite = torch.tensor([-INF] * below + [INF] * above)
-    assert verdicts.sign_test(infinite).verdict is told
-    assert verdicts.sign_test(torch.cat([signs, torch.tensor([NAN])])).verdict is None
-
-
-def skewed(m: int, generator: Generator) -> torch.Tensor:
-    return torch.randn(m, generator=generator).double().exp()
+    for size in (1.0, INF):
+        signs = [-size] * below + [size] * above + [0.0] * level
+        assert verdicts.sign_test(torch.tensor(signs)).verdict is told
+        assert verdicts.sign_test(torch.tensor([*signs, NAN])).verdict is None
 
 
 @pytest.mark.in_short(4)
 @pytest.mark.parametrize("like", ["normal", "skewed"])
 @pytest.mark.parametrize("sizes", [(4, 4), (4, 5), (5, 5), (8, 8), (4, 17), (16, 16)])
-def test_the_interval_of_a_difference_holds_the_shift(sizes: tuple[int, int], like: str) -> None:
+def test_the_interval_of_a_difference_holds_the_shift(sizes, like) -> None:
     """In at least 95 of 100 repetitions, at the sizes that the book uses."""
-    generator = Generator().manual_seed(3)
-    held = 0
+    generator, held = Generator().manual_seed(3), 0
     for _ in range(500):
-        ours, theirs = (skewed(m, generator) for m in sizes)
-        if like == "normal":
-            ours, theirs = ours.log(), theirs.log()
+        ours, theirs = (torch.randn(m, generator=generator).double() for m in sizes)
+        if like == "skewed":
+            ours, theirs = ours.exp(), theirs.exp()
         middle, low, high = statistics.difference(ours + 0.7, theirs)
         assert low <= middle <= high
         held += low <= 0.7 <= high
@@ -205,10 +174,10 @@ def test_the_interval_of_a_difference_holds_the_shift(sizes: tuple[int, int], li
 
 
 @pytest.mark.parametrize("n", [6, 8, 16])
-def test_the_interval_of_pairs_holds_the_median(n: int) -> None:
+def test_the_interval_of_pairs_holds_the_median(n) -> None:
     """The chance of one too narrow is that of so few heads of n coins, and never above 5 %."""
-    generator = Generator().manual_seed(4)
-    found = [statistics.typical(skewed(n, generator)) for _ in range(500)]
+    skewed = torch.randn(500, n, generator=Generator().manual_seed(4)).double().exp()
+    found = [statistics.typical(each) for each in skewed]
     held = sum(low <= 1 <= high for _, low, high in found) / 500  # the median of exp(x) is 1
     beyond = next(i for i in range(n) if 2 * stats.binom.cdf(i, n, 0.5) >= statistics.LEVEL)
     expected = 1 - 2 * stats.binom.cdf(beyond - 1, n, 0.5)
@@ -217,22 +186,20 @@ def test_the_interval_of_pairs_holds_the_median(n: int) -> None:
 
 
 @given(st.data())
-def test_a_difference_excludes_zero_where_its_test_tells(data: st.DataObject) -> None:
+def test_a_difference_excludes_zero_where_its_test_tells(data) -> None:
     m, k = (data.draw(st.integers(1, 9)) for _ in "mk")
     # Whole numbers apart from one another, so that no difference is zero by chance.
     dealt = data.draw(st.permutations(range(m + k)))
     ours, theirs = (torch.tensor(part).double() for part in (dealt[:m], dealt[m:]))
-    _, low, high = statistics.difference(ours, theirs)
+    middle, low, high = statistics.difference(ours, theirs)
     assert (low > 0 or high < 0) == (statistics.rank_p(ours, theirs) < statistics.LEVEL)
-    turned = statistics.difference(theirs, ours)
-    assert turned == (-statistics.difference(ours, theirs).middle, -high, -low)
+    assert statistics.difference(theirs, ours) == (-middle, -high, -low)
 
 
 @given(st.lists(st.floats(-5, 5).filter(bool), min_size=1, max_size=20))
-def test_pairs_exclude_zero_where_their_test_tells(values: list[float]) -> None:
+def test_pairs_exclude_zero_where_their_test_tells(values) -> None:
     apart = torch.tensor(values, dtype=torch.float64)
-    _, low, high = statistics.typical(apart)
-    told = verdicts.sign_test(apart).verdict
+    (_, low, high), told = statistics.typical(apart), verdicts.sign_test(apart).verdict
     assert (True if high < 0 else False if low > 0 else None) is told
 
 
@@ -253,13 +220,13 @@ def test_differences_by_hand() -> None:
 
 
 @given(st.lists(st.integers(-99, 99).filter(bool), min_size=1, max_size=9, unique_by=abs))
-def test_signed_ranks_are_scipys_where_nobody_is_level(d: list[int]) -> None:
+def test_signed_ranks_are_scipys_where_nobody_is_level(d) -> None:
     theirs = stats.wilcoxon(d, method="exact").pvalue
     assert statistics.signed_rank_p(torch.tensor(d).double()) == pytest.approx(theirs, abs=1e-12)
 
 
 @given(st.lists(st.sampled_from([-2.0, -1.0, 0.0, 1.0, 2.0, NAN]), min_size=1, max_size=8))
-def test_signed_ranks_with_draws_are_all_ways_to_give_signs(values: list[float]) -> None:
+def test_signed_ranks_with_draws_are_all_ways_to_give_signs(values) -> None:
     d = [x for x in values if x and not math.isnan(x)]
     sizes = stats.rankdata([abs(x) for x in d]) if d else []
     off = abs(sum(r if x > 0 else -r for r, x in zip(sizes, d, strict=True)))
@@ -273,9 +240,7 @@ def test_signed_ranks_with_draws_are_all_ways_to_give_signs(values: list[float])
     d=st.lists(st.integers(-40, 40), min_size=1, max_size=12, unique_by=abs),
     shift=st.sampled_from([0.0, 0.3, -0.7]),
 )
-def test_the_interval_of_pairs_is_what_signed_ranks_do_not_refuse(
-    d: list[int], shift: float
-) -> None:
+def test_the_interval_of_pairs_is_what_signed_ranks_do_not_refuse(d, shift) -> None:
     """Tried at a shift that no mean of two is, so that nobody is level."""
     differences = torch.tensor(d).double() * math.pi / 3
     effect = statistics.shift(differences)
@@ -288,7 +253,7 @@ def test_the_interval_of_pairs_is_what_signed_ranks_do_not_refuse(
 
 
 @pytest.mark.parametrize("pairs", [True, False])
-def test_what_could_be_shown_is_shown_about_four_times_in_five(pairs: bool) -> None:
+def test_what_could_be_shown_is_shown_about_four_times_in_five(pairs) -> None:
     """Of normal crowds shifted by it; less often, as eight have seldom the right width."""
     g, n, found = Generator().manual_seed(3), 8, 0
     for _ in range(40):

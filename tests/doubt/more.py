@@ -1,10 +1,8 @@
 """Models besides those of `readers`, written after it: who leaks, and who does not."""
 
 import math
-from collections.abc import Callable
 from functools import partial
 from types import SimpleNamespace
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -16,56 +14,49 @@ V, WIDTH = 9, 12
 class Plain(nn.Module):
     """Embeds, reads, and scores; what it reads with is given."""
 
-    def __init__(self, body: nn.Module | Callable[[Tensor], Tensor], width: int = WIDTH) -> None:
+    def __init__(self, body, width=WIDTH) -> None:
         super().__init__()
         self.embed, self.head = nn.Embedding(V, WIDTH), nn.Linear(width, V)
         self.body = body
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, x):
         return self.head(self.body(self.embed(x)))
 
 
 class Made(nn.Module):
     """Parts by name, and a way through them: a function of the model and of what it is given."""
 
-    def __init__(self, way: Callable[..., Any], **parts: Any) -> None:
+    def __init__(self, way, **parts) -> None:
         super().__init__()
         self.way = way
         for name, part in parts.items():
-            if type(part) is Tensor:
-                self.register_buffer(name, part)
-            else:
-                setattr(self, name, part)
+            setattr(self, name, nn.Buffer(part) if type(part) is Tensor else part)
 
-    def forward(self, *given: Any) -> Any:
+    def forward(self, *given):
         return self.way(self, *given)
 
 
-def square() -> nn.Linear:
+def square():
     return nn.Linear(WIDTH, WIDTH)
 
 
-def gru(both: bool) -> Made:
+def gru(both):
     cell = nn.GRU(WIDTH, WIDTH, batch_first=True, bidirectional=both)
     return Made(lambda m, h: m.cell(h)[0], cell=cell)
 
 
-class OfTorch(nn.Module):
+def of_torch(masked):
     """torch's own encoder: `is_causal` is a hint, and without a mask it is refused or ignored."""
-
-    def __init__(self, masked: bool) -> None:
-        super().__init__()
-        layer = nn.TransformerEncoderLayer(WIDTH, 2, 16, dropout=0.0, batch_first=True)
-        self.layers = nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)
-        self.masked = masked
-
-    def forward(self, h: Tensor) -> Tensor:
-        mask = nn.Transformer.generate_square_subsequent_mask(h.shape[1]) if self.masked else None
-        return self.layers(h, mask=mask, is_causal=self.masked)
+    layer = nn.TransformerEncoderLayer(WIDTH, 2, 16, dropout=0.0, batch_first=True)
+    past = nn.Transformer.generate_square_subsequent_mask if masked else lambda t: None
+    return Made(
+        lambda m, h: m.layers(h, mask=past(h.shape[1]), is_causal=masked),
+        layers=nn.TransformerEncoder(layer, 2, enable_nested_tensor=False),
+    )
 
 
-def heads(right: bool) -> Made:
-    def way(m: Any, h: Tensor) -> Tensor:
+def heads(right):
+    def way(m, h):
         past = torch.ones(h.shape[1], h.shape[1], dtype=torch.bool).tril()
         return h + m.heads(h, h, h, attn_mask=~past if right else past.triu())[0]
 
@@ -75,31 +66,31 @@ def heads(right: bool) -> Made:
 class Window(nn.Module):
     """Reads the last three, or one beyond itself as well."""
 
-    def __init__(self, ahead: int) -> None:
+    def __init__(self, ahead) -> None:
         super().__init__()
         self.ahead = ahead
 
-    def forward(self, h: Tensor) -> Tensor:
-        t = h.shape[1]
-        apart = torch.arange(t)[:, None] - torch.arange(t)
+    def forward(self, h):
+        place = torch.arange(h.shape[1])
+        apart = place[:, None] - place
         mask = (apart >= -self.ahead) & (apart < 3)
         return F.scaled_dot_product_attention(h, h, h, attn_mask=mask)
 
 
-def capacity() -> Made:
+def capacity():
     """An expert with room for a few tokens, the first that come."""
 
-    def way(m: Any, h: Tensor) -> Tensor:
+    def way(m, h):
         wanted = m.router(h) > 0
         return h + m.expert(h) * (wanted & (wanted.cumsum(1) <= 4))
 
     return Made(way, router=nn.Linear(WIDTH, 1), expert=square())
 
 
-def of_batch(first: bool) -> Made:
+def of_batch(first):
     """Experts with room for a share of the batch's tokens: the first to come, or the strongest."""
 
-    def way(m: Any, h: Tensor) -> Tensor:
+    def way(m, h):
         made = flat = h.flatten(0, 1)
         weight, chosen = m.router(flat).softmax(-1).max(-1)
         for i, expert in enumerate(m.experts):
@@ -113,13 +104,13 @@ def of_batch(first: bool) -> Made:
     return Made(way, router=nn.Linear(WIDTH, 4), experts=nn.ModuleList(square() for _ in "four"))
 
 
-def narrowed(h: Tensor, *, dims: tuple[int, ...]) -> Tensor:
+def narrowed(h, *, dims):
     """Rounds to eight bits by one scale for the whole text, or one for each token."""
     scale = h.abs().amax(dims, keepdim=True) / 127
     return (h / scale).round() * scale
 
 
-def in_floats(h: Tensor, *, ahead: float = 0.0) -> Tensor:
+def in_floats(h, *, ahead=0.0):
     """Softmax in float32 whatever it is given, as many models have it; `ahead` leaks a little."""
     scores = (h @ h.mT).float()
     mask = torch.full(scores.shape[-2:], -math.inf, dtype=torch.float32).triu(1)
@@ -127,7 +118,7 @@ def in_floats(h: Tensor, *, ahead: float = 0.0) -> Tensor:
     return weight @ h + ahead * h.flip(1).cumsum(1).flip(1)
 
 
-def scheduled(ahead: bool) -> Made:
+def scheduled(ahead):
     gated = lambda m, h: h.cumsum(1) + m.gate * (h.flip(1) if ahead else h)  # noqa: E731
     return Made(gated, gate=torch.zeros(()))
 
@@ -137,10 +128,10 @@ class Keeping(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.mask: Tensor | None = None
+        self.mask = None
         self.count, self.seen = 0, []
 
-    def forward(self, h: Tensor) -> Tensor:
+    def forward(self, h):
         t = h.shape[1]
         if self.mask is None or len(self.mask) < t:
             self.mask = torch.ones(t, t, dtype=torch.bool).tril()
@@ -152,12 +143,12 @@ class Keeping(nn.Module):
 
 
 class Looks(nn.Module):
-    def __init__(self, reader: int, read: int, token: int) -> None:
+    def __init__(self, reader, read, token) -> None:
         super().__init__()
         self.embed, self.head = nn.Embedding(V, WIDTH), nn.Linear(WIDTH, V)
         self.reader, self.read, self.token = reader, read, token
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, x):
         y = self.head(self.embed(x).cumsum(1))
         if x.shape[1] > max(self.read, self.reader):
             found = (x[:, self.read] == self.token).to(y)[:, None]
@@ -166,7 +157,7 @@ class Looks(nn.Module):
         return y
 
 
-def rotating(h: Tensor) -> Tensor:
+def rotating(h):
     """Positions as turns of complex numbers, in a precision of its own."""
     pairs = torch.view_as_complex(h.float().unflatten(-1, (-1, 2)).contiguous())
     angle = torch.arange(h.shape[1], dtype=torch.float32)[:, None] * torch.ones(h.shape[-1] // 2)
@@ -174,16 +165,11 @@ def rotating(h: Tensor) -> Tensor:
     return F.scaled_dot_product_attention(turned, turned, h.float(), is_causal=True).to(h.dtype)
 
 
-def flipped(h: Tensor) -> Tensor:
-    """Reads from the end, and turns it round again: forgotten."""
-    return h.flip(1).cumsum(1)
-
-
-MORE: dict[str, tuple[Callable[[], Any], bool]] = {
+MORE = {
     "a recurrent network": (lambda: Plain(gru(False)), False),
     "one in both directions": (lambda: Plain(gru(True), 2 * WIDTH), True),
-    "torch's encoder with a mask": (lambda: Plain(OfTorch(True)), False),
-    "torch's encoder without": (lambda: Plain(OfTorch(False)), True),
+    "torch's encoder with a mask": (lambda: Plain(of_torch(True)), False),
+    "torch's encoder without": (lambda: Plain(of_torch(False)), True),
     "torch's heads": (lambda: Plain(heads(True)), False),
     "torch's heads, their mask inverted": (lambda: Plain(heads(False)), True),
     "room for those who come first": (lambda: Plain(capacity()), False),
@@ -194,19 +180,15 @@ MORE: dict[str, tuple[Callable[[], Any], bool]] = {
     "complex rotations": (lambda: Plain(rotating), False),
     "a gate in a buffer": (lambda: Plain(scheduled(False)), False),
     "a gate in a buffer, and a leak": (lambda: Plain(scheduled(True)), True),
-    "the wrong way round": (lambda: Plain(flipped), True),
+    "read from the end, and not turned again": (lambda: Plain(lambda h: h.flip(1).cumsum(1)), True),
 }
 """Each, and whether it leaks."""
 
 
-def as_object(model: nn.Module) -> Callable[[Tensor], Any]:
-    return lambda x: SimpleNamespace(loss=None, logits=model(x))
-
-
-WAYS: dict[str, Callable[[nn.Module], Any]] = {
+WAYS = {
     "module": lambda model: model,
     "function": lambda model: lambda x: model(x),
-    "object": as_object,
+    "object": lambda model: lambda x: SimpleNamespace(loss=None, logits=model(x)),
     "dictionary": lambda model: lambda x: {"hidden": model.embed(x), "logits": model(x)},
     "tuple": lambda model: lambda x: (model(x), None, x),
 }

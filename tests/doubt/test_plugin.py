@@ -41,78 +41,71 @@ def pytest_sessionfinish(session):
 """
 
 
-def run(environment: dict[str, str], folder: Path, *command: str) -> tuple[int, str]:
+@pytest.fixture
+def run(environment, tmp_path):
     env = environment | {"PYTEST_ADDOPTS": "-p no:cacheprovider"}
-    asked = [sys.executable, "-m", *command]
-    done = subprocess.run(asked, env=env, cwd=folder, capture_output=True, text=True)
-    return done.returncode, done.stdout + done.stderr
 
+    def run(*command):
+        asked = [sys.executable, "-m", *command]
+        done = subprocess.run(asked, env=env, cwd=tmp_path, capture_output=True, text=True)
+        return done.returncode, done.stdout + done.stderr
 
-def flat(said: str) -> str:
-    return " ".join(said.split())
+    return run
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    inner = tmp_path / "my"
-    inner.mkdir()
-    (inner / "models.py").write_text(MODELS)
+def folder(tmp_path):
+    (tmp_path / "my").mkdir()
+    (tmp_path / "my" / "models.py").write_text(MODELS)
     return tmp_path
 
 
 @pytest.mark.slow
-def test_a_model_is_asked_in_a_test_run(environment: dict[str, str], folder: Path) -> None:
-    code, said = run(environment, folder, "pytest", "-rA", "--doubt", "my/models.py:make")
+def test_a_model_is_asked_in_a_test_run(run, folder) -> None:
+    code, said = run("pytest", "-rA", "--doubt", "my/models.py:make")
     assert code == 0 and "1 passed" in said, said
     assert "causal, of Reads, 9 tokens of 7: ok" in said
     both = ("--doubt", "my.models:make", "--doubt", "my.models:leaks")
-    code, said = run(environment, folder, "pytest", "-q", *both)
+    code, said = run("pytest", "-q", *both)
     assert code == 1 and "1 failed, 1 passed" in said, said
     reports = said.partition("short test summary")[0]  # which is not cut short where CI is set
     assert reports.count("note: 9 tokens tell") == 1  # one report, of the one that is not ok
-    assert "first in the model (Reads)" in flat(said) and "Traceback" not in said
+    assert "first in the model (Reads)" in " ".join(said.split()) and "Traceback" not in said
 
 
 @pytest.mark.slow
-def test_what_cannot_be_asked_is_said(environment: dict[str, str], folder: Path) -> None:
+def test_what_cannot_be_asked_is_said(run, folder) -> None:
     """In these words; `test_yours.py` has the others."""
-    code, said = run(environment, folder, "pytest", "--doubt", "my.models:raises")
+    code, said = run("pytest", "--doubt", "my.models:raises")
     (error,) = (line for line in said.splitlines() if line.startswith("ERROR"))
     assert code == 4 and "KeyError: 'nothing is there'" in error and "Traceback" not in said, said
 
 
 @pytest.mark.slow
-def test_a_model_is_asked_from_a_shell(environment: dict[str, str], folder: Path) -> None:
+def test_a_model_is_asked_from_a_shell(run, folder) -> None:
     """With an exit status, as JSON, and as a page that asks for nothing."""
-    code, said = run(
-        environment, folder, "attn_notes.doubt", "my/models.py:make", "--html", "a.html"
-    )
+    code, said = run("attn_notes.doubt", "my/models.py:make", "--html", "a.html")
     assert code == 0 and "causal, of Reads, 9 tokens of 7: ok" in said, said
     page = (folder / "a.html").read_text("utf-8")
     assert page.count("<svg") == 2 and "http" not in page and "no logit moves with a later" in page
-    code, said = run(
-        environment, folder, "attn_notes.doubt", "my/models.py:make", "--html", "no/such/a.html"
-    )
+    code, said = run("attn_notes.doubt", "my/models.py:make", "--html", "no/such/a.html")
     assert code == 2 and "9 tokens of 7: ok" in said and "Traceback" not in said, said
-    code, said = run(environment, folder, "attn_notes.doubt", "my.models:leaks", "--json")
+    code, said = run("attn_notes.doubt", "my.models:leaks", "--json")
     told = json.loads(said)
     assert code == 1 and not told["ok"] and len(told["reports"]) == 2  # and slopes
-    assert {each["verdict"] for each in told["reports"][0]["answers"]} == {
-        "ok",
-        "leak",
-        "not asked",
-    }
-    code, said = run(environment, folder, "attn_notes.doubt", "my.models:raises")
+    verdicts = {each["verdict"] for each in told["reports"][0]["answers"]}
+    assert verdicts == {"ok", "leak", "not asked"}
+    code, said = run("attn_notes.doubt", "my.models:raises")
     assert code == 2 and said == "my.models:raises: KeyError: 'nothing is there'\n"
 
 
 @pytest.mark.slow
-def test_nothing_is_loaded_unless_it_is_asked(environment: dict[str, str], folder: Path) -> None:
+def test_nothing_is_loaded_unless_it_is_asked(run, folder) -> None:
     (folder / "conftest.py").write_text(ASKS)
     (folder / "test_one.py").write_text("def test_one(): pass\n")
-    code, said = run(environment, folder, "pytest", "-s")
+    code, said = run("pytest", "-s")
     assert code == 0 and "1 passed" in said and "loaded: ['attn_notes']" in said, said
-    code, said = run(environment, folder, "pytest", "-s", "--doubt", "my.models:make")
+    code, said = run("pytest", "-s", "--doubt", "my.models:make")
     assert code == 0 and "2 passed" in said and "loaded: ['attn_notes', 'torch']" in said, said
 
 
@@ -123,17 +116,14 @@ def test_the_readme_says_how_many_are_asked() -> None:
 
 # Of each by itself test_causal, test_rest and the other files here ask on every run.
 @pytest.mark.long
-def test_the_checks_find_what_is_planted_and_leave_alone_what_is_not(
-    environment: dict[str, str], tmp_path: Path
-) -> None:
-    code, said = run(environment, tmp_path, "attn_notes.doubt", "--self")
+def test_the_checks_find_what_is_planted_and_leave_alone_what_is_not(run, tmp_path) -> None:
+    code, said = run("attn_notes.doubt", "--self")
     assert code == 0, said
     head, *rows = [line.split() for line in said.splitlines()]
     assert head == ["found", "missed", "false", "left", "alone", "seconds"]
-    assert [row[0] for row in rows] == [
-        *("causal", "targets", "slope", "proper", "floor", "twins", "compare")
-    ]
+    asked = "causal targets slope proper floor twins compare"
+    assert " ".join(row[0] for row in rows) == asked
     assert all(row[2:4] == ["0", "0"] and int(row[1]) and int(row[4]) for row in rows)
     assert not list(tmp_path.iterdir())
-    code, said = run(environment, tmp_path, "attn_notes.doubt")
+    code, said = run("attn_notes.doubt")
     assert code == 2 and "--self" in said

@@ -46,10 +46,6 @@ def draw(generator: Generator) -> Tensor:
     return torch.randint(9, (2, 6), generator=generator)
 
 
-def score(model: nn.Module) -> Tensor:
-    return of_batch(model)
-
-
 def train(rate: float, seeds: Sequence[int]) -> Tensor:
     return torch.tensor([rate + seed for seed in seeds])
 
@@ -64,6 +60,6 @@ report = doubt.targets(backward, TOKENS, 9, model=MODEL)
 report = doubt.slope(MODEL, of_batch)
 report = doubt.causal(MODEL, TOKENS, 9, call=call, cached=cached)
 report = doubt.proper(scored, TOKENS, 9)
-arm = doubt.arm(make, loss, draw, score, steps=1)
+arm = doubt.arm(make, loss, draw, of_batch, steps=1)
 compared: doubt.Compared = doubt.compare(arm, train, [0.1])
 reports: list[doubt.Report] = doubt.doubted(model=MODEL, tokens=TOKENS, vocabulary=9, loss=loss)

@@ -1,19 +1,13 @@
 import jaxtyping
 import pytest
 import torch
-from torch import Generator
 from torch.nn.functional import scaled_dot_product_attention
 from torch.testing import assert_close
 
-from attn_notes.models.attention import (
-    StandardAttention,
-    causal_attention,
-    causal_softmax,
-    rotate,
-)
+from attn_notes.models.attention import StandardAttention, causal_attention, causal_softmax, rotate
 
 
-def test_equals_torchs_own(generator: Generator) -> None:
+def test_equals_torchs_own(generator) -> None:
     q, k = torch.randn(2, 3, 5, 7, 11, generator=generator).double()
     v = torch.randn(3, 5, 7, 13, generator=generator).double()
     values, attention = causal_attention(q, k, v)
@@ -22,19 +16,18 @@ def test_equals_torchs_own(generator: Generator) -> None:
     assert (attention.triu(1) == 0).all()
 
 
-def test_a_mask_hides_what_it_says_and_never_a_position_from_itself(generator: Generator) -> None:
+def test_a_mask_hides_what_it_says_and_never_a_position_from_itself(generator) -> None:
     """Two texts in a row of tokens, and padding between them."""
-    q, k, v = torch.randn(3, 2, 3, 7, 5, generator=generator).double()
+    q, k, v = qkv = torch.randn(3, 2, 3, 7, 5, generator=generator).double()
     of = torch.tensor([0, 0, 0, -1, 1, 1, 1])
     mask = (of[:, None] == of) & (of >= 0)
     values, attention = causal_attention(q, k, v, mask[None])
     for text in (slice(0, 3), slice(4, 7)):
-        alone, _ = causal_attention(q[..., text, :], k[..., text, :], v[..., text, :])
-        assert_close(values[..., text, :], alone)
+        assert_close(values[..., text, :], causal_attention(*qkv[..., text, :])[0])
     assert torch.equal(attention[..., 3, :], torch.eye(7)[3].double().expand(2, 3, 7))
     assert_close(values[..., 3, :], v[..., 3, :])
-    every, _ = causal_attention(q, k, v, torch.ones(1, 1, 1, 7, dtype=torch.bool))
-    assert_close(every, causal_attention(q, k, v)[0])
+    every = causal_attention(q, k, v, torch.ones(1, 1, 1, 7, dtype=torch.bool))
+    assert_close(every, causal_attention(q, k, v))
     scores = torch.randn(4, 7, 7, generator=generator)
     padded = causal_softmax(scores, (of >= 0)[None])
     assert (padded[:, 4:, 3] == 0).all() and (padded[:, 3, 3] > 0).all()
@@ -45,7 +38,7 @@ def test_shapes_are_checked_while_testing() -> None:
         causal_attention(torch.ones(2, 3, 5), torch.ones(2, 3, 7), torch.ones(2, 3, 5))
 
 
-def turned(x: torch.Tensor, base: float) -> torch.Tensor:
+def turned(x, base):
     """RoPE by multiplication with complex numbers, coordinates left in pairs."""
     t, d = x.shape[-2:]
     pairs = torch.view_as_complex(x.unflatten(-1, (d // 2, 2)).contiguous())
@@ -56,7 +49,7 @@ def turned(x: torch.Tensor, base: float) -> torch.Tensor:
 
 
 @pytest.mark.parametrize("base", [10_000.0, 7.0])
-def test_rotary_positions_are_complex_multiplication(base: float, generator: Generator) -> None:
+def test_rotary_positions_are_complex_multiplication(base, generator) -> None:
     q, k = torch.randn(2, 3, 11, 14, generator=generator, dtype=torch.float64)
     expected = turned(q, base) @ turned(k, base).mT
     # Angles are in single precision.
@@ -64,29 +57,20 @@ def test_rotary_positions_are_complex_multiplication(base: float, generator: Gen
     assert_close(rotate(q)[:, 0], q[:, 0, [*range(0, 14, 2), *range(1, 14, 2)]])
 
 
-def test_what_goes_on_from_an_offset_is_turned_as_the_whole(generator: Generator) -> None:
+def test_what_goes_on_from_an_offset_is_turned_as_the_whole(generator) -> None:
     x = torch.randn(2, 13, 14, generator=generator, dtype=torch.float64)
     for offset in (0, 1, 5, 12):
         rest = rotate(x[:, offset:], 7.0, offset=offset)
         assert torch.equal(rest, rotate(x, 7.0)[:, offset:])
 
 
-def test_a_layer_equals_torchs_own_head_by_head(generator: Generator) -> None:
+def test_a_layer_equals_torchs_own_head_by_head(generator) -> None:
     layer = StandardAttention(11, 3, 14, generator).double()
     x = torch.randn(2, 7, 11, generator=generator, dtype=torch.float64)
-    q, k, v = (x @ w.T for w in layer.qkv.weight.split(3 * 14))
-    heads = [
-        scaled_dot_product_attention(
-            turned(q[..., part], 10_000.0),
-            turned(k[..., part], 10_000.0),
-            v[..., part],
-            is_causal=True,
-        )
-        for part in (slice(0, 14), slice(14, 28), slice(28, 42))
-    ]
+    q, k, v = (x @ layer.qkv.weight.T).unflatten(-1, (3, 3, 14)).permute(2, 0, 3, 1, 4)
+    q, k = turned(q, 10_000.0), turned(k, 10_000.0)
+    heads = scaled_dot_product_attention(q, k, v, is_causal=True)
     out, attention = layer.observe(x)
     assert torch.equal(layer(x), out)
-    assert_close(out, torch.cat(heads, -1) @ layer.o.weight.T, rtol=1e-5, atol=1e-5)
-    assert attention.shape == (2, 3, 7, 7)
-    for i, head in enumerate(heads):
-        assert_close(attention[:, i] @ v[..., 14 * i : 14 * i + 14], head, rtol=1e-5, atol=1e-5)
+    assert_close(out, heads.transpose(1, 2).flatten(-2) @ layer.o.weight.T, rtol=1e-5, atol=1e-5)
+    assert_close(attention @ v, heads, rtol=1e-5, atol=1e-5)

@@ -1,3 +1,5 @@
+import itertools
+
 import pytest
 import torch
 from hypothesis import given
@@ -14,7 +16,7 @@ def test_without_positions_only_proportions_are_seen() -> None:
     """The same last token after the same proportions gives the same logits; else others."""
     model = Sorter(Config("plain", positions=False), Generator().manual_seed(2))
 
-    def last(*tokens: int) -> torch.Tensor:
+    def last(*tokens):
         return model(torch.tensor(tokens))[-1]
 
     for same in (((1,), (1, 1), (1, 1, 1)), ((1, 2, 3), (2, 1, 3)), ((1, 2), (1, 2, 1, 2))):
@@ -23,29 +25,22 @@ def test_without_positions_only_proportions_are_seen() -> None:
             assert_close(last(*other), last(*same[0]))
     different = [(1,), (2,), (1, 2), (2, 1), (1, 1, 2), (1, 2, 2), (1, 0), (1, 1, 0)]
     assert len({sorting.proportions(tokens) for tokens in different}) == len(different)
-    for i, one in enumerate(different):
-        for other in different[i + 1 :]:
-            assert not torch.allclose(last(*one), last(*other), atol=1e-4)
+    for one, other in itertools.combinations(different, 2):
+        assert not torch.allclose(last(*one), last(*other), atol=1e-4)
 
 
-def independent_forward(model: Sorter, x: torch.Tensor) -> torch.Tensor:
+def independent_forward(model, x):
     """The same function from torch's own multi-head attention, one sequence at a time."""
     config, w = model.config, dict(model.named_parameters())
     e, h = config.embedding, config.heads
     rows = []
-    for name in "qkv":
-        p = {m: w.get(f"block.attention.{name}.{m}") for m in ("A", "B", "base")}
-        per_head = []
-        for i in range(h):
-            if p["A"] is not None:
-                gate = torch.exp(p["A"][i] @ p["B"][i] / config.temperature)
-                gate = gate / gate.sum(1, keepdim=True)
-            elif config.variant == "fixed_gate":
-                gate = torch.full_like(p["base"][i], 1 / 3)
-            else:
-                gate = torch.ones_like(p["base"][i])
-            per_head.append(gate if p["base"] is None else p["base"][i] * gate)
-        rows.append(torch.cat(per_head, 1).T)  # torch keeps [out, in], heads one after another
+    for name, i in itertools.product("qkv", range(h)):  # heads one after another
+        a, b, base = (w.get(f"block.attention.{name}.{m}") for m in ("A", "B", "base"))
+        gate = 1 / 3 if config.variant == "fixed_gate" else 1
+        if a is not None:
+            gate = torch.exp(a[i] @ b[i] / config.temperature)
+            gate = gate / gate.sum(1, keepdim=True)
+        rows.append((gate if base is None else base[i] * gate).T)  # torch keeps [out, in]
     hidden = w["token.weight"][x]
     if config.positions:
         hidden = hidden + w["position.weight"][: len(x)]
@@ -62,7 +57,7 @@ def independent_forward(model: Sorter, x: torch.Tensor) -> torch.Tensor:
     return F.layer_norm(hidden, (e,), w["norm.weight"], w["norm.bias"]) @ w["token.weight"].T
 
 
-def config_of(heads: int, per_head: int, **more: object) -> Config:
+def config_of(heads, per_head, **more):
     return Config(context=11, heads=heads, embedding=heads * per_head, **more)
 
 
@@ -80,26 +75,25 @@ def config_of(heads: int, per_head: int, **more: object) -> Config:
     length=st.integers(1, 11),
     seed=st.integers(0, 999),
 )
-def test_forward_equals_an_independent_one(config: Config, length: int, seed: int) -> None:
+def test_forward_equals_an_independent_one(config, length, seed) -> None:
     generator = Generator().manual_seed(seed)
     model = Sorter(config, generator).double()
-    with torch.no_grad():  # off the start, where LayerNorms are trivial
-        for p in model.parameters():
-            p.add_(0.5 * torch.randn(p.shape, generator=generator))
+    for p in model.parameters():  # off the start, where LayerNorms are trivial
+        p.data += 0.5 * torch.randn(p.shape, generator=generator)
     x = torch.randint(config.vocabulary, (3, length), generator=generator)
     expected = torch.stack([independent_forward(model, row) for row in x])
     assert_close(model(x), expected)
     upstream = torch.randn(expected.shape, generator=generator).double()
-    parameters = list(model.parameters())
-    gradients = torch.autograd.grad((model(x) * upstream).sum(), parameters, allow_unused=True)
-    wanted = torch.autograd.grad((expected * upstream).sum(), parameters, allow_unused=True)
-    for (name, _), ours, theirs in zip(model.named_parameters(), gradients, wanted, strict=True):
-        assert_close(ours, theirs, msg=lambda text, name=name: f"{name}: {text}")
+    slopes = (
+        torch.autograd.grad(y, [*model.parameters()], upstream, materialize_grads=True)
+        for y in (model(x), expected)
+    )
+    assert_close(*slopes)
 
 
 class TestTrace:
     @pytest.mark.parametrize("seed", range(4))
-    def test_says_what_sort_does(self, seed: int) -> None:
+    def test_says_what_sort_does(self, seed) -> None:
         model = Sorter(Config(), Generator().manual_seed(seed))
         steps = model.trace("cab")
         assert sorting.decode([s.choice for s in steps]) == model.sort("cab")

@@ -1,15 +1,13 @@
 """The layers of the lessons in somebody else's model."""
 
-from collections.abc import Callable
-
 import pytest
 import torch
-from torch import Generator, nn
+from torch import nn
 
 from attn_notes.models import attention, deep_qkv, dialectical, triple_product
 
 WIDTH = 12
-MASKED: dict[str, Callable[[Generator], nn.Module]] = {
+MASKED = {
     "ordinary": lambda g: attention.StandardAttention(WIDTH, 3, 4, g),
     "line": lambda g: triple_product.LineAttention(WIDTH, 3, 4, g),
     "angle": lambda g: triple_product.TripleProductAttention(WIDTH, 3, 4, g),
@@ -24,7 +22,7 @@ LAYERS = MASKED | {
 
 
 @pytest.mark.parametrize("name", LAYERS)
-def test_a_layer_stands_where_one_of_torchs_would(name: str, generator: Generator) -> None:
+def test_a_layer_stands_where_one_of_torchs_would(name, generator) -> None:
     layers = [LAYERS[name](generator) for _ in range(2)]
     x = torch.randn(2, 7, WIDTH, generator=generator)
     first, _ = layers[0].observe(x)
@@ -33,7 +31,7 @@ def test_a_layer_stands_where_one_of_torchs_would(name: str, generator: Generato
 
 
 @pytest.mark.parametrize("name", MASKED)
-def test_a_mask_keeps_texts_of_a_row_apart(name: str, generator: Generator) -> None:
+def test_a_mask_keeps_texts_of_a_row_apart(name, generator) -> None:
     """Each is read as if it stood alone: what rotary positions turn depends on distances only."""
     layer = MASKED[name](generator).double()
     x = torch.randn(2, 11, WIDTH, generator=generator, dtype=torch.float64)

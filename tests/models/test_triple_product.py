@@ -6,58 +6,45 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from torch import Generator, Tensor
+from torch import Generator
 from torch.testing import assert_close
 
+from attn_notes.models import triple_product
 from attn_notes.models.attention import rotate
-from attn_notes.models.triple_product import (
-    PUBLISHED,
-    SCORES,
-    VOLUMES,
-    AttentionOnly,
-    Config,
-    cos2_to_plane,
-    expanded_volume,
-    feature_attention,
-    projected_volume,
-    quadratic_features,
-    residual_volume,
-    stable_volume,
-)
+from attn_notes.models.triple_product import SCORES, VOLUMES, AttentionOnly, Config, cos2_to_plane
 
 
-def true_volume(q: Tensor, k: Tensor, r: Tensor) -> np.ndarray:
+def true_volume(q, k, r):
     """det G of every query and key: the squared product of the singular values of [q, r, k].
 
     In extended precision where numpy has it, and without forming G, which squares the errors.
     """
     q, k, r = (x.double().numpy().astype(np.longdouble) for x in (q, k, r))
-    out = np.empty((len(q), len(k)), np.longdouble)
-    for i in range(len(q)):
-        for j in range(len(k)):
-            basis: list[np.ndarray] = []
-            product = np.longdouble(1)
-            for x in sorted((q[i], r[i], k[j]), key=lambda x: -(x @ x)):
-                rest = x.copy()
-                for _ in range(3):  # Gram and Schmidt, until only rounding is left
-                    for e in basis:
-                        rest = rest - (rest @ e) * e
-                square = rest @ rest
-                product *= square
-                basis.append(rest / np.sqrt(square) if square > 0 else rest)
-            out[i, j] = product
-    return out
+    out = np.ones((len(q), len(k)), np.longdouble)
+    for i, j in itertools.product(range(len(q)), range(len(k))):
+        basis = []
+        for rest in sorted((q[i], r[i], k[j]), key=lambda x: -(x @ x)):
+            for e in 3 * basis:  # Gram and Schmidt, until only rounding is left
+                rest = rest - (rest @ e) * e
+            square = rest @ rest
+            out[i, j] *= square
+            basis.append(rest / np.sqrt(square) if square > 0 else rest)
+    return torch.from_numpy(out.astype(np.float64))
 
 
-def vectors(kind: str, d: int, scale: float, generator: Generator) -> tuple[Tensor, ...]:
+def hadamard(q, k, r):
+    """The square root of the largest that det G could be."""
+    q, k, r = (x.double().norm(dim=-1) for x in (q, k, r))
+    return q[:, None] * k * r[:, None]
+
+
+def vectors(kind, d, scale, generator):
     """Five queries and references and seven keys, float32, of a kind that makes trouble."""
     q, r = torch.randn(2, 5, d, generator=generator)
     k = torch.randn(7, d, generator=generator)
     match kind:
-        case "in the plane":  # of the first query, to rounding
-            k = torch.randn(7, 2, generator=generator) @ torch.stack([q[0], r[0]])
-        case "near the plane":
-            near = 1e-4 * torch.randn(7, d, generator=generator)
+        case "in the plane" | "near the plane":  # of the first query, to rounding
+            near = 1e-4 * k if kind[0] == "n" else 0
             k = torch.randn(7, 2, generator=generator) @ torch.stack([q[0], r[0]]) + near
         case "parallel":
             r = q * torch.tensor([1.0, -2.0, 0.5, 3.0, -1e-3])[:, None]
@@ -72,10 +59,8 @@ def vectors(kind: str, d: int, scale: float, generator: Generator) -> tuple[Tens
     return scale * q, k, scale * r
 
 
-KINDS = (
-    "random", "in the plane", "near the plane", "parallel", "nearly parallel",
-    "the query itself", "zero", "long keys",
-)  # fmt: skip
+KINDS = ["random", "in the plane", "near the plane", "parallel", "nearly parallel"]
+KINDS += ["the query itself", "zero", "long keys"]
 
 
 @given(
@@ -84,47 +69,39 @@ KINDS = (
     exponent=st.integers(-6, 5),
     seed=st.integers(0, 9999),
 )
-def test_the_stable_form_is_true_everywhere(kind: str, d: int, exponent: int, seed: int) -> None:
+def test_the_stable_form_is_true_everywhere(kind, d, exponent, seed) -> None:
     q, k, r = vectors(kind, d, 10.0**exponent, Generator().manual_seed(seed))
-    truth = torch.from_numpy(true_volume(q, k, r).astype(np.float64))
-    norms = [x.double().square().sum(-1) for x in (q, k, r)]
-    largest = norms[0][:, None] * norms[1] * norms[2][:, None]  # Hadamard's bound on det G
-    stable = stable_volume(q, k, r)
+    truth, largest = true_volume(q, k, r), hadamard(q, k, r).square()
+    stable = VOLUMES["stable"](q, k, r)
     assert stable.dtype == q.dtype
-    assert (stable >= 0).all() and (projected_volume(q, k, r) >= 0).all()
+    assert (stable >= 0).all() and (VOLUMES["projected"](q, k, r) >= 0).all()
     # Relative to the truth, down to what rounding in double leaves of the largest volume there is.
-    error = (stable.double() - truth).abs()
-    tiny = torch.finfo(torch.float32).tiny
+    error, tiny = (stable.double() - truth).abs(), torch.finfo(torch.float32).tiny
     assert (error <= 1e-5 * truth + 1e-14 * largest + tiny).all()
     # In single precision, the fast form is right to single rounding of the largest volume.
-    assert ((projected_volume(q, k, r).double() - truth).abs() <= 1e-5 * largest + tiny).all()
+    assert ((VOLUMES["projected"](q, k, r).double() - truth).abs() <= 1e-5 * largest + tiny).all()
 
 
 @given(kind=st.sampled_from(KINDS), exponent=st.integers(-3, 3), seed=st.integers(0, 9999))
-def test_the_residual_keeps_digits_in_single_precision(kind: str, exponent: int, seed: int) -> None:
+def test_the_residual_keeps_digits_in_single_precision(kind, exponent, seed) -> None:
     """The error of the volume's square root is single rounding of the lengths, not its square."""
     q, k, r = vectors(kind, 7, 10.0**exponent, Generator().manual_seed(seed))
-    truth = torch.from_numpy(true_volume(q, k, r).astype(np.float64))
-    norms = [x.double().norm(dim=-1) for x in (q, k, r)]
-    largest = norms[0][:, None] * norms[1] * norms[2][:, None]
-    residual = residual_volume(q, k, r).double()
+    truth, residual = true_volume(q, k, r), VOLUMES["residual"](q, k, r).double()
     assert (residual >= 0).all()
-    assert ((residual.sqrt() - truth.sqrt()).abs() <= 5e-6 * largest).all()
+    assert ((residual.sqrt() - truth.sqrt()).abs() <= 5e-6 * hadamard(q, k, r)).all()
 
 
-def test_the_published_form_goes_negative_and_the_stable_one_does_not(generator: Generator) -> None:
+def test_the_published_form_goes_negative_and_the_stable_one_does_not(generator) -> None:
     q, k, r = vectors("in the plane", 16, 1.0, generator)
     q, k, r = q[:1], 1000 * torch.cat([k] * 20) * torch.rand(140, 1, generator=generator), r[:1]
-    published, stable = expanded_volume(q, k, r), stable_volume(q, k, r)
+    published, stable = VOLUMES["expanded"](q, k, r), VOLUMES["stable"](q, k, r)
     negative = published < 0
-    assert negative.float().mean() > 0.2
-    assert published.abs().max() > 100
-    truth = torch.from_numpy(true_volume(q, k, r).astype(np.float64))
-    assert ((stable.double() - truth).abs()[negative] < 1e-5).all()
+    assert negative.float().mean() > 0.2 and published.abs().max() > 100
+    assert ((stable.double() - true_volume(q, k, r)).abs()[negative] < 1e-5).all()
 
 
 @pytest.mark.parametrize("form", [*VOLUMES, "cos2"])
-def test_gradients_are_finite(form: str) -> None:
+def test_gradients_are_finite(form) -> None:
     function = cos2_to_plane if form == "cos2" else VOLUMES[form]
     for kind, scale in itertools.product(KINDS, [1e-12, 1e-4, 1.0, 1e3]):
         inputs = [x.requires_grad_() for x in vectors(kind, 6, scale, Generator().manual_seed(1))]
@@ -133,22 +110,17 @@ def test_gradients_are_finite(form: str) -> None:
 
 
 @pytest.mark.parametrize("form", ["projected", "residual", "stable"])
-def test_gradients_equal_those_of_the_determinant(form: str, generator: Generator) -> None:
+def test_gradients_equal_those_of_the_determinant(form, generator) -> None:
     q, r = torch.randn(2, 2, 3, 5, generator=generator, dtype=torch.float64).requires_grad_()
     k = torch.randn(2, 7, 5, generator=generator, dtype=torch.float64, requires_grad=True)
     weights = torch.randn(2, 3, 7, generator=generator, dtype=torch.float64)
     triples = torch.stack(
         [x.expand(2, 3, 7, 5) for x in (q[:, :, None], k[:, None], r[:, :, None])], -2
     )
-    truth = torch.linalg.det(triples @ triples.mT)
-    ours = VOLUMES[form](q, k, r)
+    truth, ours = torch.linalg.det(triples @ triples.mT), VOLUMES[form](q, k, r)
     assert_close(ours, truth)
-    for mine, theirs in zip(
-        torch.autograd.grad((weights * ours).sum(), (q, k, r)),
-        torch.autograd.grad((weights * truth).sum(), (q, k, r)),
-        strict=True,
-    ):
-        assert_close(mine, theirs, rtol=1e-9, atol=1e-9)
+    slopes = [torch.autograd.grad(volume, (q, k, r), weights) for volume in (ours, truth)]
+    assert_close(*slopes, rtol=1e-9, atol=1e-9)
 
 
 @given(
@@ -157,19 +129,18 @@ def test_gradients_equal_those_of_the_determinant(form: str, generator: Generato
     scale=st.floats(0.3, 2),
     seed=st.integers(0, 999),
 )
-def test_quadratic_features_give_the_same_score(d: int, t: int, scale: float, seed: int) -> None:
+def test_quadratic_features_give_the_same_score(d, t, scale, seed) -> None:
     generator = Generator().manual_seed(seed)
     q, k, r, v = scale * torch.randn(4, 3, 2, t, d, generator=generator, dtype=torch.float64)
-    phi, psi = quadratic_features(q, k, r)
+    phi, psi = triple_product.quadratic_features(q, k, r)
     assert phi.shape == psi.shape == (3, 2, t, d * (d + 1) // 2)
-    assert_close(phi @ psi.mT, -expanded_volume(q, k, r))
-    scores = (-stable_volume(q, k, r) / d**1.5).masked_fill(
-        torch.ones(t, t, dtype=torch.bool).triu(1), -math.inf
-    )
-    assert_close(feature_attention(q, k, r, v), scores.softmax(-1) @ v)
+    assert_close(phi @ psi.mT, -VOLUMES["expanded"](q, k, r))
+    future = torch.ones(t, t, dtype=torch.bool).triu(1)
+    scores = (-VOLUMES["stable"](q, k, r) / d**1.5).masked_fill(future, -math.inf)
+    assert_close(triple_product.feature_attention(q, k, r, v), scores.softmax(-1) @ v)
 
 
-def test_angles_are_angles(generator: Generator) -> None:
+def test_angles_are_angles(generator) -> None:
     """cos² to the plane: what a least-squares fit of the key by q and r explains."""
     q, r = torch.randn(2, 5, 7, generator=generator, dtype=torch.float64)
     k = torch.randn(11, 7, generator=generator, dtype=torch.float64)
@@ -184,19 +155,18 @@ def test_angles_are_angles(generator: Generator) -> None:
 
 
 @pytest.mark.parametrize("length", [1.0, -3.0, 1e-3, 1e3, 0.0])
-def test_without_a_plane_the_angle_is_to_the_query(length: float, generator: Generator) -> None:
+def test_without_a_plane_the_angle_is_to_the_query(length, generator) -> None:
     q, k = torch.randn(5, 16, generator=generator), torch.randn(7, 16, generator=generator)
     cosines = (q @ k.T) / (q.norm(dim=1)[:, None] * k.norm(dim=1))
     assert_close(cos2_to_plane(q, k, length * q), cosines**2, rtol=0, atol=2e-3)
     assert torch.equal(cos2_to_plane(q, 0 * k, length * q), torch.zeros(5, 7))
 
 
-def independent_forward(model: AttentionOnly, x: Tensor, loudness: Tensor) -> Tensor:
+def independent_forward(model, x, loudness):
     """The same function for one sequence: loops, and the determinant of every Gram matrix."""
     config, w = model.config, dict(model.named_parameters())
-    heads, d = config.heads, config.d
 
-    def norm(h: Tensor, n: int) -> Tensor:
+    def norm(h, n):
         rms = (h.square().mean(-1, keepdim=True) + 1e-5).sqrt()
         return h / rms * w[f"norms.{n}.weight"] if config.residual else h
 
@@ -205,10 +175,10 @@ def independent_forward(model: AttentionOnly, x: Tensor, loudness: Tensor) -> Te
         w_n = {name.removeprefix(f"layers.{n}."): p for name, p in w.items()}
         names = "qkv" if config.score in ("dot", "line") else "qkrv"
         made = norm(h, n) @ w_n[f"{names}.weight"].T
-        parts = dict(zip(names, made.split(heads * d, -1), strict=True))
+        parts = made.unflatten(-1, (len(names), config.heads, -1)).unbind(1)
         out = []
-        for head in range(heads):
-            here = {name: p[:, head * d : (head + 1) * d] for name, p in parts.items()}
+        for head in range(config.heads):
+            here = {name: part[:, head] for name, part in zip(names, parts, strict=True)}
             v = here.pop("v")
             here = {name: rotate(p) for name, p in here.items()}
             rows = []
@@ -217,12 +187,12 @@ def independent_forward(model: AttentionOnly, x: Tensor, loudness: Tensor) -> Te
                 for j in range(i + 1):
                     q, k = here["q"][i], here["k"][j]
                     if config.score == "dot":
-                        score = q @ k / d**0.5
+                        score = q @ k / config.d**0.5
                     elif config.score == "line":
                         score = w_n["beta"][head] * (q @ k) ** 2 / (q @ q) / (k @ k)
                     elif config.score == "volume":
                         triple = torch.stack([q, k, here["r"][i]])
-                        score = -torch.linalg.det(triple @ triple.T) / d**1.5
+                        score = -torch.linalg.det(triple @ triple.T) / config.d**1.5
                     else:
                         basis = torch.linalg.qr(torch.stack([q, here["r"][i]], 1)).Q
                         score = w_n["beta"][head] * (k @ basis).square().sum() / (k @ k)
@@ -249,12 +219,11 @@ def independent_forward(model: AttentionOnly, x: Tensor, loudness: Tensor) -> Te
     length=st.integers(1, 7),
     seed=st.integers(0, 999),
 )
-def test_forward_equals_an_independent_one(config: Config, length: int, seed: int) -> None:
+def test_forward_equals_an_independent_one(config, length, seed) -> None:
     generator = Generator().manual_seed(seed)
     model = AttentionOnly(config, generator).double()
-    with torch.no_grad():
-        for p in model.parameters():
-            p.mul_(1.5).add_(0.2 * torch.randn(p.shape, generator=generator, dtype=torch.float64))
+    for p in model.parameters():
+        p.data = 1.5 * p + 0.2 * torch.randn(p.shape, generator=generator, dtype=torch.float64)
     x = torch.randint(13, (3, length), generator=generator)
     loudness = 0.5 + torch.rand(x.shape, generator=generator).double()
     logits, attention = model.observe(x, loudness)
@@ -271,13 +240,11 @@ def test_forward_equals_an_independent_one(config: Config, length: int, seed: in
 
 
 def test_the_volume_is_the_published_score() -> None:
-    assert (PUBLISHED.score, PUBLISHED.form) == ("volume", "expanded")
+    assert (triple_product.PUBLISHED.score, triple_product.PUBLISHED.form) == ("volume", "expanded")
 
 
 @pytest.mark.parametrize("form", VOLUMES)
-def test_a_layer_uses_the_form_that_it_was_made_with(
-    form: str, generator: Generator, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_layer_uses_the_form_that_it_was_made_with(form, generator, monkeypatch) -> None:
     called = []
     for name, volume in VOLUMES.items():
         monkeypatch.setitem(VOLUMES, name, lambda *x, n=name, v=volume: called.append(n) or v(*x))
@@ -286,16 +253,15 @@ def test_a_layer_uses_the_form_that_it_was_made_with(
 
 
 @pytest.mark.parametrize("score", SCORES)
-def test_what_attention_is_made_from_gives_it_back(score: str, generator: Generator) -> None:
+def test_what_attention_is_made_from_gives_it_back(score, generator) -> None:
     config = Config(score, vocabulary=7, width=13, heads=3, head_dim=4, layers=2, residual=True)
     model = AttentionOnly(config, generator).double().requires_grad_(False)
     x = torch.randint(0, 7, (2, 11), generator=generator)
     loudness = 1 + torch.rand(2, 11, generator=generator).double()
     logits, attention, scores, q, k, *rest = model.look(x, loudness)
-    for found, expected in zip((logits, attention), model.observe(x, loudness), strict=True):
-        assert_close(found, expected)
+    assert_close((logits, attention), model.observe(x, loudness))
     future = torch.ones(11, 11, dtype=torch.bool).triu(1)
-    assert_close(scores.masked_fill(future, -torch.inf).softmax(-1), attention)
+    assert_close(scores.masked_fill(future, -math.inf).softmax(-1), attention)
     assert len(rest) == (score in ("volume", "angle"))
     vectors = (q, k, *rest)
     assert all(vector.shape == (2, 2, 3, 11, 4) for vector in vectors)
@@ -305,7 +271,7 @@ def test_what_attention_is_made_from_gives_it_back(score: str, generator: Genera
 
 @pytest.mark.parametrize("scale", [1e-13, 1e-9, 1e-6, 1.0, 1e6, 1e15])
 @pytest.mark.parametrize("near", [1.0, 1e-3])
-def test_an_angle_is_one_at_all_lengths(scale: float, near: float, generator: Generator) -> None:
+def test_an_angle_is_one_at_all_lengths(scale, near, generator) -> None:
     q, noise = torch.randn(2, 5, 7, generator=generator)
     k, r = torch.randn(11, 7, generator=generator), q + near * noise
     found = cos2_to_plane(scale * q, k / scale, scale * r)
@@ -315,7 +281,7 @@ def test_an_angle_is_one_at_all_lengths(scale: float, near: float, generator: Ge
 
 
 @pytest.mark.parametrize("near", [1e-2, 1e-3, 1e-4, 3e-5])
-def test_the_plane_of_near_parallels_has_a_right_angle(near: float, generator: Generator) -> None:
+def test_the_plane_of_near_parallels_has_a_right_angle(near, generator) -> None:
     """No cosine is above 1. One that projects on two directions askew is, by the cosine of these.
 
     A single orthogonalisation leaves them askew by rounding over `near`.

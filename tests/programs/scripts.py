@@ -2,37 +2,36 @@
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import torch
-from torch import Generator, Tensor, nn
+from torch import Generator, nn
 
 from attn_notes.programs import initial, training
 
 from ..transcripts.played import Whole
 
-HOW: dict[str, Any] = dict(rate=0.01, steps=6, warmup=2, decay=0.1)
+HOW = dict(rate=0.01, steps=6, warmup=2, decay=0.1)
 
 
 class Line(nn.Module):
     """Two layers, the first of which is as it was."""
 
-    def __init__(self, generator: Generator) -> None:
+    def __init__(self, generator) -> None:
         super().__init__()
         self.fixed, self.learnt = nn.Linear(3, 4), nn.Linear(4, 1)
         for p in self.parameters():
             nn.init.normal_(p, generator=generator)
         self.fixed.requires_grad_(False)
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, x):
         return self.learnt(self.fixed(x).tanh())
 
 
-def squares(model: Any, batch: Tensor) -> Tensor:
+def squares(model, batch):
     return (model(batch) - batch[:, :1]).square().mean()
 
 
-def saved(folder: Path) -> tuple[Path, nn.Module, list[Tensor]]:
+def saved(folder):
     """A page that trains a line, its model, and three batches that it takes in turn."""
     model = Line(Generator().manual_seed(1)).double()
     batches = [torch.randn(8, 3, generator=Generator().manual_seed(i)).double() for i in range(3)]
@@ -48,7 +47,7 @@ def saved(folder: Path) -> tuple[Path, nn.Module, list[Tensor]]:
     return page, model, batches
 
 
-def page() -> list[Whole]:
+def page():
     with TemporaryDirectory() as folder:
         return [Whole(saved(Path(folder))[0].read_text("utf-8"))]
 

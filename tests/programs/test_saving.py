@@ -2,42 +2,37 @@
 
 import json
 from base64 import b64decode
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from torch import Generator, Tensor, nn
+from torch import Generator, nn
 
 from attn_notes import programs
-from attn_notes.programs import Program, initial, source, training
+from attn_notes.programs import initial, source, training
 
 
-def build(generator: Generator) -> nn.Module:
+def build(generator):
     layer = nn.Linear(3, 2, bias=False)
     nn.init.kaiming_uniform_(layer.weight, generator=generator)
     return layer
 
 
-def loss(model: Any, batch: dict[str, Tensor]) -> Tensor:
+def loss(model, batch):
     return (model(batch["x"]) - batch["y"]).square().mean()
 
 
-BATCH = {"x": torch.ones(5, 3), "y": torch.zeros(5, 2)}
-MODEL = build(Generator().manual_seed(1))
+BATCH, MODEL = {"x": torch.ones(5, 3), "y": torch.zeros(5, 2)}, build(Generator().manual_seed(1))
 INPUTS = training.inputs(MODEL, BATCH)
-HOW: dict[str, Any] = dict(rate=0.1, steps=10)
+HOW = dict(rate=0.1, steps=10)
 
 
 @pytest.fixture(scope="module")
-def program() -> Program:
+def program():
     return training.step(MODEL, loss, BATCH)
 
 
-def test_a_folder_has_the_program_its_numbers_and_what_goes_around_it(
-    program: Program, tmp_path: Path
-) -> None:
+def test_a_folder_has_the_program_its_numbers_and_what_goes_around_it(program, tmp_path) -> None:
     """The numbers as they are, and the page all of it once more."""
     more = [training.named(BATCH), training.named({"x": BATCH["x"] / 3, "y": BATCH["y"]})]
     draws = initial.draws(build) | {"another": {"draw": "constant"}}
@@ -60,14 +55,14 @@ def test_a_folder_has_the_program_its_numbers_and_what_goes_around_it(
         assert (folder / name).read_text("utf-8") == (source.HERE / name).read_text("utf-8")
 
 
-def test_double_keeps_every_digit(program: Program, tmp_path: Path) -> None:
+def test_double_keeps_every_digit(program, tmp_path) -> None:
     inputs = INPUTS | {"weight": torch.full((2, 3), 1 / 3, dtype=torch.float64)}
     program.save(tmp_path, inputs, double=True, **HOW)
     kept = json.loads((tmp_path / "weights.json").read_text("utf-8"))["weight"]["base64"]
     assert set(np.frombuffer(b64decode(kept), "<f8").tolist()) == {1 / 3}
 
 
-def test_what_has_nothing_to_train_has_no_page(program: Program, tmp_path: Path) -> None:
+def test_what_has_nothing_to_train_has_no_page(program, tmp_path) -> None:
     """Nor has what does not fit: nothing is written."""
     with pytest.raises(ValueError, match="batch 1: batch"):
         program.save(tmp_path / "none", INPUTS, batches=[training.named(BATCH), {}], **HOW)
@@ -78,11 +73,10 @@ def test_what_has_nothing_to_train_has_no_page(program: Program, tmp_path: Path)
         doubling.save(tmp_path, x, **HOW)
 
 
-def test_a_program_is_told_in_a_line(program: Program) -> None:
+def test_a_program_is_told_in_a_line(program) -> None:
     """With its sizes, and without its text."""
-    wide = programs.export(
-        lambda t: {"sum": sum(t.values(), torch.zeros(2))}, {c: torch.ones(2) for c in "abcde"}
-    )
+    five = {c: torch.ones(2) for c in "abcde"}
+    wide = programs.export(lambda t: {"sum": sum(t.values(), torch.zeros(2))}, five)
     assert repr(program).startswith(
         "Program(weight [2, 3], batch.x [5, 3], batch.y [5, 2] → gradient.weight [2, 3], loss []; "
     )

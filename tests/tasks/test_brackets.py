@@ -1,4 +1,5 @@
 import math
+import random
 from collections import Counter, defaultdict
 from functools import cache
 
@@ -15,7 +16,7 @@ from attn_notes.tasks.brackets import CLOSE, OPEN, PAD, SPACE, VOCABULARY, Brack
 Distribution = dict[str, float]
 
 
-def generator_enumerated(task: Brackets) -> Distribution:
+def generator_enumerated(task):
     """What the published generator writes, by its recursion, up to one character beyond the cut.
 
     Filler is written f, whichever of its three letters it is. All that is done to a string is done
@@ -23,12 +24,12 @@ def generator_enumerated(task: Brackets) -> Distribution:
     """
     room = task.length + 1
 
-    def fill(parts: Distribution) -> Distribution:
-        done: Distribution = defaultdict(float)
+    def fill(parts):
+        done = defaultdict(float)
         for text, p in parts.items():
             grown = {"": p}
             for character in text:
-                longer: Distribution = defaultdict(float)
+                longer = defaultdict(float)
                 for start, q in grown.items():
                     longer[(start + character)[:room]] += q * (1 - task.filler)
                     longer[(start + character + "f")[:room]] += q * task.filler
@@ -38,35 +39,34 @@ def generator_enumerated(task: Brackets) -> Distribution:
         return done
 
     @cache
-    def write(n: int) -> Distribution:
+    def write(n):
         if n == 0:
             return {"": 1.0}
-        parts: Distribution = defaultdict(float)
+        parts = defaultdict(float)
         for left in range(n):
             for inner, p in write(left).items():
                 for outer, q in write(n - 1 - left).items():
                     parts[f"({inner}){outer}"[:room]] += p * q / n
         return fill(parts)
 
-    found: Distribution = defaultdict(float)
-    numbers = range(task.fewest, task.pairs + 1)
+    found, numbers = Counter(), range(task.fewest, task.pairs + 1)
     for n in numbers:
-        for text, p in write(n).items():
-            found[text] += p / len(numbers)
-    return {text: p for text, p in found.items() if p > 0}
-
-
-def following(task: Brackets) -> dict[str, Distribution]:
-    """For all that can be read: how likely it is read, under "", and followed by (, ), f, end."""
-    found: dict[str, Distribution] = defaultdict(lambda: defaultdict(float))
-    for text, p in generator_enumerated(task).items():
-        for i in range(1, min(len(text), task.length) + 1):
-            ends = i == min(len(text), task.length)
-            found[text[:i]][""] += p
-            found[text[:i]]["end" if ends else text[i]] += p
+        found.update({text: p / len(numbers) for text, p in write(n).items() if p > 0})
     return found
 
 
+def following(task):
+    """For all that can be read: how likely it is read, under "", and followed by (, ), f, end."""
+    found = defaultdict(lambda: defaultdict(float))
+    for text, p in generator_enumerated(task).items():
+        last = min(len(text), task.length)
+        for i in range(1, last + 1):
+            found[text[:i]][""] += p
+            found[text[:i]]["end" if i == last else text[i]] += p
+    return found
+
+
+FILLERS = list(brackets.FILLERS)
 SMALL = [
     Brackets(pairs=1, max_length=7),
     Brackets(pairs=2, max_length=9),
@@ -79,40 +79,35 @@ SMALL = [
 
 
 @pytest.mark.parametrize("task", SMALL)
-def test_the_best_predictor_equals_counting(task: Brackets) -> None:
-    generator = Generator().manual_seed(3)
-    rows, right, nats = (defaultdict(list) for _ in range(3))  # by their length
+def test_the_best_predictor_equals_counting(task) -> None:
+    chance, rows, right = random.Random(3), defaultdict(list), defaultdict(list)  # by their length
     for text, after in following(task).items():
-        letters = torch.tensor(brackets.FILLERS)[
-            torch.randint(3, (len(text),), generator=generator)
-        ]
-        x = torch.where(torch.tensor([c == "f" for c in text]), letters, 0)
-        x = torch.where(torch.tensor([c == ")" for c in text]), CLOSE, x)
         expected = torch.zeros(len(VOCABULARY), dtype=torch.float64)
         expected[OPEN], expected[CLOSE] = after["("], after[")"]
-        expected[list(brackets.FILLERS)] = after["f"] / 3
+        expected[FILLERS] = after["f"] / 3
         expected[SPACE] += after["end"]
-        expected /= after[""]
-        rows[len(text)].append(x)
-        right[len(text)].append(expected)
-        nats[len(text)].append(-sum(p * math.log(p) for p in expected.tolist() if p > 0))
+        written = {"(": [OPEN], ")": [CLOSE], "f": FILLERS}
+        rows[len(text)].append([chance.choice(written[c]) for c in text])
+        right[len(text)].append(expected / after[""])
     for length, same in rows.items():
-        x = torch.stack(same)
-        found = task.ideal(x)[:, -1].exp().double()
-        assert_close(found, torch.stack(right[length]), rtol=1e-5, atol=1e-6)
-        assert task.entropies(x)[:, -1].tolist() == pytest.approx(nats[length], abs=1e-6)
+        x, p = torch.tensor(same), torch.stack(right[length])
+        assert_close(task.ideal(x)[:, -1].exp().double(), p, rtol=1e-5, atol=1e-6)
+        nats = torch.special.entr(p).sum(-1)
+        assert_close(task.entropies(x)[:, -1].double(), nats, rtol=0, atol=1e-6)
 
 
 @pytest.mark.parametrize("task", SMALL)
-def test_the_floor_equals_counting(task: Brackets) -> None:
+def test_the_floor_equals_counting(task) -> None:
     nats = tokens = 0.0
     for after in following(task).values():
-        p = after.pop("")
-        filler = after.pop("f", 0.0) / 3
-        shares = [*after.values(), filler, filler, filler]
-        if filler or "end" in after:  # the space is both
-            shares = [after.get("(", 0.0), after.get(")", 0.0), filler, filler]
-            shares.append(filler + after.get("end", 0.0))
+        p, filler = after[""], after["f"] / 3
+        shares = [
+            after["("],
+            after[")"],
+            filler,
+            filler,
+            filler + after["end"],
+        ]  # space is both
         nats -= sum(q * math.log(q / p) for q in shares if q > 0)
         tokens += p
     assert task.floor == pytest.approx(nats / tokens, rel=1e-9)
@@ -120,12 +115,11 @@ def test_the_floor_equals_counting(task: Brackets) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("task", SMALL)
-def test_samples_follow_the_enumerated_distribution(task: Brackets) -> None:
+def test_samples_follow_the_enumerated_distribution(task) -> None:
     n = 20_000
     x, _ = task.sample(n, Generator().manual_seed(5))
-    as_written = str.maketrans("ab ", "fff")
+    as_written, expected = str.maketrans("ab ", "fff"), Counter()
     drawn = Counter(brackets.decode(row).translate(as_written) for row in x.tolist())
-    expected: Distribution = defaultdict(float)
     for text, p in generator_enumerated(task).items():
         expected[text[: task.length]] += n * p
     assert drawn.keys() <= expected.keys()
@@ -142,10 +136,8 @@ def test_samples_follow_the_enumerated_distribution(task: Brackets) -> None:
 def test_filler_is_even_among_its_letters() -> None:
     x, _ = Brackets().sample(20_000, Generator().manual_seed(1))
     counts = torch.bincount(x.flatten(), minlength=len(VOCABULARY)).double()
-    assert counts[VOCABULARY.index("c")] == 0
-    assert counts[OPEN] == counts[CLOSE]
-    filler = counts[list(brackets.FILLERS)]
-    mean = filler.mean()
+    assert counts[VOCABULARY.index("c")] == 0 and counts[OPEN] == counts[CLOSE]
+    filler, mean = counts[FILLERS], counts[FILLERS].mean()
     assert ((filler - mean).abs() < 5 * (mean * 2 / 3).sqrt()).all()
 
 
@@ -157,12 +149,11 @@ def test_the_best_predictor_reads_no_future() -> None:
 
 
 def test_what_the_generator_cannot_write_is_followed_by_anything() -> None:
-    whole, cut = Brackets(pairs=2), Brackets(pairs=2, max_length=6)
-    for text in (")", "a", "c", "(c", "())", "((()", "()()(", "_", "a(", "((aaaa", "(abababab"):
-        found = whole.ideal(brackets.encode(text)[None])[0, -1]
+    words = (")", "a", "c", "(c", "())", "((()", "()()(", "_", "a(", "((aaaa", "(abababab")
+    cut = Brackets(pairs=2, max_length=6)  # the last text is as long as any of its strings
+    for task, text in [*((Brackets(pairs=2), word) for word in words), (cut, ")aaaa")]:
+        found = task.ideal(brackets.encode(text)[None])[0, -1]
         assert_close(found.exp(), torch.full((7,), 1 / 7))
-    found = cut.ideal(brackets.encode(")aaaa")[None])[0, -1]  # as long as any string
-    assert_close(found.exp(), torch.full((7,), 1 / 7))
 
 
 def test_a_batch_is_padded_and_shifted_by_one() -> None:
@@ -176,9 +167,8 @@ def test_a_batch_is_padded_and_shifted_by_one() -> None:
         assert target[:n] == [*row[1:n], SPACE] and set(target[n:]) <= {PAD}
     whole = lengths < 19
     assert brackets.is_balanced(x)[whole].all() and not brackets.is_balanced(x).all()
-    again = task.sample(997, Generator().manual_seed(2))
-    assert torch.equal(x, again[0]) and torch.equal(y, again[1])
-    assert not torch.equal(x, task.sample(997, Generator().manual_seed(3))[0])
+    again, other = (task.sample(997, Generator().manual_seed(seed)) for seed in (2, 3))
+    assert torch.equal(x, again[0]) and torch.equal(y, again[1]) and not torch.equal(x, other[0])
 
 
 def test_trimming_changes_no_loss() -> None:
@@ -186,20 +176,15 @@ def test_trimming_changes_no_loss() -> None:
     short = brackets.trim((x, y))
     assert (short[0][:, -1] != PAD).any() and (x[:, short[0].shape[1] :] == PAD).all()
 
-    def model(x: torch.Tensor) -> torch.Tensor:
-        return torch.sin(x[..., None] * torch.arange(1.0, 8))
-
+    model = lambda x: (x[..., None] * torch.arange(1.0, 8)).sin()  # noqa: E731
     assert_close(brackets.loss(model, short), brackets.loss(model, (x, y)))
 
 
 @given(st.text(alphabet=VOCABULARY, max_size=12))
-def test_depth_and_balance(text: str) -> None:
-    open_after, balanced = [], True
-    for character in text:
-        before = open_after[-1] if open_after else 0
-        open_after.append(before + {"(": 1, ")": -1}.get(character, 0))
-        balanced &= open_after[-1] >= 0
+def test_depth_and_balance(text) -> None:
+    left = [text[: i + 1].count("(") - text[: i + 1].count(")") for i in range(len(text))]
     tokens = brackets.encode(text)
-    assert brackets.depth(tokens).tolist() == open_after
-    assert brackets.is_balanced(tokens).item() == (balanced and (open_after or [0])[-1] == 0)
+    assert brackets.depth(tokens).tolist() == left
+    balanced = not text or (min(left) >= 0 and left[-1] == 0)
+    assert brackets.is_balanced(tokens).item() == balanced
     assert brackets.decode(tokens.tolist()) == text.replace("_", "")

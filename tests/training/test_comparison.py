@@ -58,11 +58,10 @@ def test_every_kind_is_trained_as_if_alone() -> None:
         assert_close(runs[kind].history["w"], alone.history["w"])
 
 
-def test_one_rate_serves_all_and_fifty_steps_warm_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_rate_serves_all_and_fifty_steps_warm_up(monkeypatch) -> None:
     given = {}
-    monkeypatch.setattr(
-        comparison, "train", lambda *a, **more: given.update(more) or train(*a, **more)
-    )
+    recorded = lambda *a, **more: given.update(more) or train(*a, **more)  # noqa: E731
+    monkeypatch.setattr(comparison, "train", recorded)
     train_kinds(KINDS, loss, sample, seeds=1, steps=60, lr=0.25)
     assert given["optimizer"]([torch.zeros(1)]).param_groups[0]["lr"] == 0.25
     assert given["schedule"](0) == 1 / 50 and given["schedule"](49) == 1
@@ -70,20 +69,17 @@ def test_one_rate_serves_all_and_fifty_steps_warm_up(monkeypatch: pytest.MonkeyP
 
 
 def test_what_is_held_out_is_in_no_members_batches() -> None:
-    assert sample(held_out()).equal(sample(held_out()))
-    for seed in range(100):
-        batches = Generator().manual_seed(comparison.BATCHES + seed)
-        assert not sample(batches).equal(sample(held_out()))
+    held = sample(held_out())
+    assert held.equal(sample(held_out()))
+    batches = (Generator().manual_seed(comparison.BATCHES + seed) for seed in range(100))
+    assert not any(sample(batch).equal(held) for batch in batches)
 
 
 def test_kinds_may_differ_in_their_loss_and_share_optimiser_and_constraint() -> None:
-    def opposite(model, x):
-        return (model(x) + 30 * x.sum(1)).square().mean()
-
     def halve(model, parameters, x):
         return {name: p / 2 for name, p in parameters.items()}
 
-    losses = {"there": loss, "back": opposite}
+    losses = {"there": loss, "back": lambda m, x: (m(x) + 30 * x.sum(1)).square().mean()}
     shared = {"seeds": 2, "steps": 5, "lr": 0.1, "optimizer": torch.optim.SGD, "constrain": halve}
     runs = train_kinds(dict.fromkeys(losses, KINDS["two"]), losses, sample, **shared)
     for kind, its_loss in losses.items():

@@ -1,51 +1,42 @@
 import math
-from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import pytest
 import torch
-from torch import Generator, Tensor, nn
+from torch import Generator, nn
 from torch.testing import assert_close
 
 from attn_notes.models.deep_qkv import Config, Sorter
 from attn_notes.tasks import prediction, sorting
-from attn_notes.training.ensemble import ELEMENTWISE, Run, train
+from attn_notes.training.ensemble import ELEMENTWISE, train
 from attn_notes.training.schedules import warmup_cosine
 from book.kit import recorded
 
 SEEDS = (2, 3, 5)
 
 
-def sorters(seeds: tuple[int, ...], **config: Any) -> list[Sorter]:
+def sorters(seeds, **config):
     return [Sorter(Config(**config), Generator().manual_seed(s)).double() for s in seeds]
 
 
-def run(seeds: tuple[int, ...], **change: object) -> Run:
-    settings = {
-        "steps": 30,
-        "optimizer": partial(torch.optim.AdamW, lr=1e-2, fused=True),
-        "generators": [Generator().manual_seed(s) for s in seeds],
-        "schedule": warmup_cosine(200, 20),
-        "clip": 1.0,
-        "probe": sorting.probe,
-        "probe_every": 50,
-    }
+def run(seeds, **change):
+    settings = {"steps": 30, "optimizer": partial(torch.optim.AdamW, lr=1e-2, fused=True)}
+    settings |= {"schedule": warmup_cosine(200, 20), "clip": 1.0}
+    settings |= {"probe": sorting.probe, "probe_every": 50}
+    settings["generators"] = [Generator().manual_seed(s) for s in seeds]
 
-    def data(generator: Generator) -> Tensor:
+    def data(generator):
         return sorting.sample_weights(128, generator).double()
 
     return train(sorters(seeds), sorting.loss, data, **{**settings, **change})
 
 
-def step_by_step(
-    model: nn.Module, make: Callable, factor: Callable, losses: list[Callable[[], Tensor]]
-) -> None:
+def step_by_step(model, make, factor, losses) -> None:
     optimizer = make(list(model.parameters()))
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, factor)
     for of_batch in losses:
 
-        def closure(of_batch: Callable[[], Tensor] = of_batch) -> Tensor:
+        def closure(of_batch=of_batch):
             optimizer.zero_grad()
             loss = of_batch()
             loss.backward()
@@ -56,51 +47,51 @@ def step_by_step(
         schedule.step()
 
 
+def own(crowd, i):
+    """The parameters of one member."""
+    return {name: p[i] for name, p in crowd.parameters.items()}
+
+
 @pytest.mark.parametrize("steps", [30, pytest.param(200, marks=pytest.mark.long)])
-def test_members_equal_an_ordinary_loop(steps: int) -> None:
+def test_members_equal_an_ordinary_loop(steps) -> None:
     """Of batches drawn by a member's own generator; models that are given stay as they were."""
     crowd = run(SEEDS, steps=steps)
     for i, seed in enumerate(SEEDS):
         (model,), generator = sorters((seed,)), Generator().manual_seed(seed)
         batches = [sorting.sample(128, generator) for _ in range(steps)]
 
-        def loss(x: Tensor, model: Sorter = model) -> Tensor:
+        def loss(x, model=model):
             return prediction.token_losses(model(x[:, :-1]), x).mean()
 
         make = partial(torch.optim.AdamW, lr=1e-2)
         step_by_step(model, make, warmup_cosine(200, 20), [partial(loss, x) for x in batches])
-        for name, p in model.named_parameters():
-            assert_close(crowd.parameters[name][i], p.detach(), rtol=0, atol=1e-9)
+        assert_close(own(crowd, i), dict(model.named_parameters()), rtol=0, atol=1e-9)
 
 
 USUAL = ("Adam", "AdamW", "Adamax", "NAdam", "RAdam", "Adagrad", "ASGD", "Adafactor")
-OPTIMIZERS = {
-    **{name: dict(lr=1e-2) for name in USUAL},
-    "SGD": dict(lr=0.1, momentum=0.9),
-    "Adadelta": dict(lr=1.0),
-    "RMSprop": dict(lr=1e-3),
-    "Rprop": dict(lr=1e-3),
-    "LBFGS": dict(lr=1e-2, max_iter=3),
+OPTIMIZERS = {name: dict(lr=1e-2) for name in USUAL} | {
+    **{"SGD": dict(lr=0.1, momentum=0.9), "LBFGS": dict(lr=1e-2, max_iter=3)},
+    **{"Adadelta": dict(lr=1.0), "RMSprop": dict(lr=1e-3), "Rprop": dict(lr=1e-3)},
 }
 assert {kind.__name__ for kind in ELEMENTWISE} <= {*OPTIMIZERS}
 
 
 class Curve(nn.Module):
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed) -> None:
         super().__init__()
         drawn = torch.randn(7, 3, generator=Generator().manual_seed(seed), dtype=torch.float64)
         self.inner, self.outer = nn.Parameter(drawn[:6]), nn.Parameter(drawn[6])
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, x):
         return (x @ self.inner).tanh() @ self.outer
 
 
 @pytest.mark.in_short(5)
 @pytest.mark.parametrize("name", OPTIMIZERS)
-def test_any_optimizer(name: str) -> None:
+def test_any_optimizer(name) -> None:
     x = torch.randn(8, 6, generator=Generator().manual_seed(1), dtype=torch.float64)
 
-    def loss(model: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
+    def loss(model, x):
         return (model(x) - x.mean(-1)).square().mean()
 
     make, factor = partial(getattr(torch.optim, name), **OPTIMIZERS[name]), warmup_cosine(20, 5)
@@ -119,7 +110,7 @@ def test_any_optimizer(name: str) -> None:
 class Tied(nn.Module):
     """A model unlike the sorter: tied weights, buffers, one of them not saved, two inputs."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed) -> None:
         super().__init__()
         self.encode = nn.utils.skip_init(nn.Linear, 5, 5, bias=False)
         self.decode = nn.utils.skip_init(nn.Linear, 5, 5, bias=False)
@@ -128,21 +119,21 @@ class Tied(nn.Module):
         self.register_buffer("scale", torch.tensor(float(seed)))
         self.register_buffer("shift", torch.tensor(float(seed)), persistent=False)
 
-    def forward(self, x: Tensor, y: Tensor) -> Tensor:
+    def forward(self, x, y):
         return self.decode(self.encode(x)) * self.scale + self.shift - y
 
 
-def test_other_models_and_nested_batches(generator: Generator) -> None:
+def test_other_models_and_nested_batches(generator) -> None:
     x, y = torch.randn(2, 7, 5, generator=generator)
 
-    def loss(model: nn.Module, batch: dict[str, Tensor]) -> Tensor:
+    def loss(model, batch):
         return model(batch["x"], batch["y"]).square().mean()
 
     batch, make = {"x": x, "y": y}, partial(torch.optim.SGD, lr=1e-3)
     given = [Tied(2), Tied(3)]
     trained = train(given, loss, batch, steps=11, optimizer=make, clip=1.0)
     for i, model in enumerate(given):
-        before = model(x, y).detach()
+        before = model(x, y)
         step_by_step(model, make, lambda step: 1.0, [partial(loss, model, batch)] * 11)
         assert_close(trained.member(i).encode.weight, model.encode.weight)
         assert_close(trained.member(i)(x, y), model(x, y))
@@ -154,10 +145,11 @@ def test_run_keeps_what_was_probed() -> None:
     """And is told in a line, with its sizes and none of its numbers."""
     watched = []
     trained = run(SEEDS, steps=25, probe_every=10, watch=lambda *seen: watched.append(seen))
-    assert trained.steps.tolist() == [0, 10, 20, 25]
-    assert trained.history["solved"].shape == (4, 3)
-    assert trained.history["losses"].shape == (4, 3, 6)
-    assert [step for step, _, _ in watched] == [0, 10, 20, 25]
+    assert trained.steps.tolist() == [step for step, _, _ in watched] == [0, 10, 20, 25]
+    assert {n: v.shape for n, v in trained.history.items()} == {
+        "losses": (4, 3, 6),
+        "solved": (4, 3),
+    }
     assert torch.equal(watched[2][1]["losses"], trained.history["losses"][2])
     for models, at in ((sorters(SEEDS), 0), ([trained.member(i) for i in range(3)], -1)):
         probed = torch.stack([sorting.probe(model)["losses"] for model in models])
@@ -168,7 +160,7 @@ def test_run_keeps_what_was_probed() -> None:
     assert repr(bare).endswith("probed: nothing)")
 
 
-def of_both(model: nn.Module, x: Tensor) -> Tensor:
+def of_both(model, x):
     return model(x, x).sum()
 
 
@@ -185,7 +177,7 @@ def test_a_subclass_of_an_elementwise_optimizer_is_not_trusted() -> None:
         """Steps every number by the mean of its tensor's gradient: mixes whatever it is given."""
 
         @torch.no_grad()
-        def step(self, closure: Callable) -> None:
+        def step(self, closure) -> None:
             closure()
             for group in self.param_groups:
                 for p in group["params"]:
@@ -193,32 +185,30 @@ def test_a_subclass_of_an_elementwise_optimizer_is_not_trusted() -> None:
 
     optimizer = partial(Mean, lr=0.1)
     crowd, alone = (run(s, optimizer=optimizer, steps=3, schedule=None) for s in (SEEDS, (3,)))
-    for name, p in alone.parameters.items():
-        assert_close(crowd.parameters[name][1], p[0], rtol=0, atol=1e-9)
+    assert_close(own(crowd, 1), own(alone, 0), rtol=0, atol=1e-9)
 
 
 @pytest.mark.parametrize("optimizer", [torch.optim.SGD, torch.optim.Adafactor])
-def test_a_constraint_holds_after_every_step(optimizer: Callable) -> None:
+def test_a_constraint_holds_after_every_step(optimizer) -> None:
     """Each member is held to what it makes of its own batch, by the model as just stepped."""
 
-    def onto_the_ball(model: Callable, parameters: dict, batch: Tensor) -> dict:
+    def onto_the_ball(model, parameters, batch):
         radius = model(batch).detach().abs().mean()
         return {n: p * (radius / p.norm()).clamp(max=1) for n, p in parameters.items()}
 
-    def draw(generator: Generator) -> Tensor:
-        return torch.randn(5, 6, dtype=torch.float64, generator=generator)
-
-    def square(model: Callable, x: Tensor) -> Tensor:
+    def square(model, x):
         return (model(x) - 1).square().mean()
 
-    make, generators = partial(optimizer, lr=0.3), [Generator().manual_seed(s) for s in SEEDS]
-    settings = {"steps": 6, "optimizer": make, "constrain": onto_the_ball}
-    crowd = train([Curve(s) for s in SEEDS], square, draw, generators=generators, **settings)
+    draw, make = partial(torch.randn, 5, 6, dtype=torch.float64), partial(optimizer, lr=0.3)
+    crowd = train(
+        [Curve(s) for s in SEEDS], square, lambda g: draw(generator=g), steps=6, optimizer=make,
+        generators=[Generator().manual_seed(s) for s in SEEDS], constrain=onto_the_ball,
+    )  # fmt: skip
     for i, seed in enumerate(SEEDS):
         model, generator, free = Curve(seed), Generator().manual_seed(seed), Curve(seed)
         stepping, roaming = make(model.parameters()), make(free.parameters())
         for _ in range(6):
-            x = draw(generator)
+            x = draw(generator=generator)
             for each, its in ((model, stepping), (free, roaming)):
                 its.zero_grad()
                 square(each, x).backward()
@@ -227,12 +217,11 @@ def test_a_constraint_holds_after_every_step(optimizer: Callable) -> None:
                 bounded = onto_the_ball(model, dict(model.named_parameters()), x)
                 for name, p in model.named_parameters():
                     p.copy_(bounded[name])
-        for name, p in model.named_parameters():
-            assert_close(crowd.parameters[name][i], p.detach(), rtol=0, atol=1e-9)
+        assert_close(own(crowd, i), dict(model.named_parameters()), rtol=0, atol=1e-9)
         assert not torch.allclose(model.inner, free.inner)  # it did bind
 
 
-def probing(seed: int) -> Sorter:
+def probing(seed):
     """All of it frozen but for its last norm: what can be read from the rest as it is."""
     (model,) = sorters((seed,))
     model.requires_grad_(False).norm.requires_grad_(True)
@@ -240,15 +229,15 @@ def probing(seed: int) -> Sorter:
 
 
 @pytest.mark.parametrize("optimizer", [torch.optim.AdamW, torch.optim.LBFGS])
-def test_what_is_frozen_stays_and_the_rest_trains_as_by_itself(optimizer: Callable) -> None:
+def test_what_is_frozen_stays_and_the_rest_trains_as_by_itself(optimizer) -> None:
     """With a weight decay, which would move whatever is stepped."""
     batch, adam = sorting.population().double(), optimizer is torch.optim.AdamW
     steps = 5 if adam else 3  # LBFGS blows rounding up with each
     kwargs = dict(weight_decay=0.3) if adam else dict(max_iter=3)
     optimizer = partial(optimizer, lr=1e-2, **kwargs)
-    watched: list[set[str]] = []
+    watched = []
 
-    def watch(_step: int, _seen: object, parameters: dict[str, Tensor]) -> None:
+    def watch(_step, _seen, parameters) -> None:
         watched.append({*parameters})
 
     found = train(
@@ -270,13 +259,13 @@ def test_what_is_frozen_stays_and_the_rest_trains_as_by_itself(optimizer: Callab
     assert watched == [{n for n, _ in probing(1).named_parameters()}] * 2
 
 
-def test_runs_of_what_is_frozen_are_kept_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_runs_of_what_is_frozen_are_kept_apart(monkeypatch) -> None:
     """The same numbers, other parts of which are trained, are another run."""
-    keys: list[str] = []
+    keys = []
     key = recorded.key
     monkeypatch.setenv("FAST", "1")
     monkeypatch.setattr(recorded, "key", lambda *how: keys.append(key(*how)) or keys[-1])
     settings = {"steps": 0, "optimizer": partial(torch.optim.SGD, lr=0.1)}
-    for model in (sorters((1,))[0], probing(1)):
+    for model in (*sorters((1,)), probing(1)):
         train([model], sorting.loss, sorting.population().double(), **settings)
     assert len(set(keys)) == 2
