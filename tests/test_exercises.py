@@ -13,7 +13,6 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from importlib import import_module
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -60,7 +59,7 @@ def clock(then: float) -> Callable[[], float]:
     return lambda: next(begun, then)
 
 
-def test_an_outcome_says_how_much_is_right(capsys: pytest.CaptureFixture) -> None:
+def test_an_outcome_says_how_much_is_right(capsys):
     """To graders on stdout: nbgrader gives nothing where a cell has written to stderr."""
     right, part, wrong = double(lambda n: 2 * n), double(lambda n: n * n), double(lambda n: n)
     assert [outcome.passed for outcome in (right, part, wrong)] == [True, False, False]
@@ -74,7 +73,7 @@ def test_an_outcome_says_how_much_is_right(capsys: pytest.CaptureFixture) -> Non
     assert "stopped with SystemExit" in double(lambda n: sys.exit(0)).message
 
 
-def test_cases_are_drawn_anew_or_as_a_seed_has_it() -> None:
+def test_cases_are_drawn_anew_or_as_a_seed_has_it():
     seen: list[int] = []
     for seed in (None, None, 7, 7, 8):
         double(lambda n: seen.append(n) or 2 * n, seed=seed)
@@ -83,7 +82,7 @@ def test_cases_are_drawn_anew_or_as_a_seed_has_it() -> None:
 
 
 @pytest.mark.parametrize("answer", [for_ever, stubborn])
-def test_what_never_ends_is_stopped(answer: Callable[[int], int], monkeypatch: Patch) -> None:
+def test_what_never_ends_is_stopped(answer, monkeypatch):
     """Its own work ends it, however little of the processor it gets: no other clock goes on."""
     monkeypatch.setattr(shared, "at_most", partial(at_most, wall=lambda: 0.0))
     told = double(answer)
@@ -95,12 +94,12 @@ LIMITS = (1.0, 0.0, "used 1 seconds of the processor"), (0.9, 10.0, "waited for 
 
 
 @pytest.mark.parametrize(("worked", "passed", "said"), LIMITS)
-def test_what_sleeps_is_woken_at_a_limit(worked: float, passed: float, said: str) -> None:
+def test_what_sleeps_is_woken_at_a_limit(worked, passed, said):
     with pytest.raises(LateError, match=said), at_most(1.0, clock(worked), clock(passed)):
         time.sleep(60)
 
 
-def test_a_slow_machine_costs_nobody_points() -> None:
+def test_a_slow_machine_costs_nobody_points():
     """Nine times the limit has passed, but the processor has worked for others."""
     looked, wall = threading.Event(), clock(9.9)
 
@@ -113,7 +112,7 @@ def test_a_slow_machine_costs_nobody_points() -> None:
         looked.wait()
 
 
-def test_the_processor_is_asked_for_this_thread(monkeypatch: Patch) -> None:
+def test_the_processor_is_asked_for_this_thread(monkeypatch):
     mine = threading.get_ident()
     monkeypatch.setattr(time, "pthread_getcpuclockid", lambda thread: thread, raising=False)
     monkeypatch.setattr(time, "clock_gettime", lambda number: {mine: 0.25}[number], raising=False)
@@ -131,7 +130,7 @@ DRAWS: dict[str, Callable[[], float]] = {
 
 
 @pytest.mark.parametrize("library", DRAWS)
-def test_what_an_answer_draws_is_the_same_each_time_it_is_checked(library: str) -> None:
+def test_what_an_answer_draws_is_the_same_each_time_it_is_checked(library):
     """And for each question, in whichever order they come; another in each try."""
     seen: list[float] = []
     answer = lambda n: seen.append(DRAWS[library]()) or 2 * n  # noqa: E731
@@ -144,7 +143,7 @@ def test_what_an_answer_draws_is_the_same_each_time_it_is_checked(library: str) 
 
 @pytest.mark.parametrize("library", [*DRAWS][:3])
 @pytest.mark.parametrize("ends", ["right", "wrong", "failing", "never"])
-def test_a_readers_generators_stay_as_they_are(library: str, ends: str, monkeypatch: Patch) -> None:
+def test_a_readers_generators_stay_as_they_are(library, ends, monkeypatch):
     monkeypatch.setattr(shared, "at_most", partial(at_most, wall=lambda: 0.0))
     draw, come = DRAWS[library], {"right": lambda n: 2 * n, "wrong": lambda n: n, "never": for_ever}
     trying.start(2026)
@@ -155,7 +154,7 @@ def test_a_readers_generators_stay_as_they_are(library: str, ends: str, monkeypa
     assert draw() == expected[1]
 
 
-def test_of_an_answer_that_draws_the_least_try_counts() -> None:
+def test_of_an_answer_that_draws_the_least_try_counts():
     for last, share in ((2, 0.25), (1, 0.0)):
         tries: list[int] = []
 
@@ -169,20 +168,20 @@ def test_of_an_answer_that_draws_the_least_try_counts() -> None:
         assert outcome.message.endswith("the least of its tries counts.)")
 
 
-def test_a_generator_of_its_own_keeps_the_seed_that_it_is_given() -> None:
+def test_a_generator_of_its_own_keeps_the_seed_that_it_is_given():
     seen, new = [], np.random.default_rng
     outcome = double(lambda n: seen.append(np.random.default_rng(7).random()) or 2 * n)
     assert seen == [new(7).random()] * 3 and np.random.default_rng is new
     assert outcome.message == "n + n."  # no luck in it: it is tried once
 
 
-def test_a_function_given_with_something_else_finds_the_seed_too() -> None:
+def test_a_function_given_with_something_else_finds_the_seed_too():
     first = check(lambda answer, _: f"{answer[0]()} {answer[1]}")
     told = [first((random.random, "beside")).message for _ in range(2)]
     assert told[0] == told[1] and told[0].count("beside") == TRIES
 
 
-def test_the_stop_button_still_stops() -> None:
+def test_the_stop_button_still_stops():
     def pressed(n: int) -> int:
         _thread.interrupt_main()
         time.sleep(0.1)
@@ -192,12 +191,12 @@ def test_the_stop_button_still_stops() -> None:
         double(pressed)
 
 
-def test_a_check_runs_in_any_thread() -> None:
+def test_a_check_runs_in_any_thread():
     with ThreadPoolExecutor(1) as threads:
         assert threads.submit(double, lambda n: 2 * n).result().passed
 
 
-def test_what_ends_is_not_interrupted_on_its_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_ends_is_not_interrupted_on_its_way_out(monkeypatch):
     """Else the watcher would go on, and interrupt whatever runs later."""
 
     class Interrupted(threading.Event):
@@ -216,7 +215,7 @@ def test_what_ends_is_not_interrupted_on_its_way_out(monkeypatch: pytest.MonkeyP
     assert signal.getsignal(signal.SIGINT) is before
 
 
-def test_of_the_tries_of_an_open_exercise_the_least_paid_counts() -> None:
+def test_of_the_tries_of_an_open_exercise_the_least_paid_counts():
     steps = check(lambda answer, _: Score("done.", answer(), half=400.0, best=200.0))
     drawn = iter([300.0, 200.0, 400.0])
     outcome = steps(lambda: next(drawn) + 0 * random.random())
@@ -228,7 +227,7 @@ def test_of_the_tries_of_an_open_exercise_the_least_paid_counts() -> None:
 
 
 @pytest.mark.parametrize(("page", "name"), EXERCISES)
-def test_an_exercise_says_what_it_is(page: Path, name: str) -> None:
+def test_an_exercise_says_what_it_is(page, name):
     told = exercises.contract(page, name)
     assert told.keys() == {"name", "points", "minutes", "outcome", "needs"}
     assert told["name"] == name and 2 <= told["points"] <= 4
@@ -246,7 +245,7 @@ def test_an_exercise_says_what_it_is(page: Path, name: str) -> None:
 
 @pytest.mark.in_short(6)
 @pytest.mark.parametrize(("page", "name"), EXERCISES)
-def test_an_endless_answer_ends(page: Path, name: str, monkeypatch: Patch) -> None:
+def test_an_endless_answer_ends(page, name, monkeypatch):
     cells, endless = exercises.cells(page), threading.Event()
     called = re.search(r"def (\w+)\(", cells[f"exercise-{name}-answer"])
     if called is None:  # a value, which is there when the check begins
@@ -260,7 +259,7 @@ def test_an_endless_answer_ends(page: Path, name: str, monkeypatch: Patch) -> No
     assert outcome.share == 0 and "Does it ever end?" in outcome.message
 
 
-def test_a_check_has_less_than_ten_seconds_unless_it_trains() -> None:
+def test_a_check_has_less_than_ten_seconds_unless_it_trains():
     """Or runs a network four hundred times, as that of `budget` does."""
     text = "".join(path.read_text("utf-8") for path in ROOT.glob("book/lessons/*/checks.py"))
     told = re.findall(r"^@(check\(.*)\ndef (\w+)", text, re.M)
@@ -271,7 +270,7 @@ def test_a_check_has_less_than_ten_seconds_unless_it_trains() -> None:
 @pytest.mark.page
 @pytest.mark.in_short(3)
 @pytest.mark.parametrize("page", [*CHAPTERS, *EVIDENCE], ids=lambda p: f"{p.parent.name}-{p.stem}")
-def test_a_wrong_answer_is_told_by_its_symptom(page: Path) -> None:
+def test_a_wrong_answer_is_told_by_its_symptom(page):
     wrong = exercises.wrong(page.parent.name)
     for name in exercises.names(page):
         for answer, symptom in wrong.get(name, ()):

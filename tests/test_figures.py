@@ -33,7 +33,7 @@ def in_theme(css: str, dark: bool) -> str:
     return names.get(colour, colour)
 
 
-def test_contrast_is_that_of_wcag_and_the_papers_are_those_of_the_pages() -> None:
+def test_contrast_is_that_of_wcag_and_the_papers_are_those_of_the_pages():
     assert figures.contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=5e-3)
     assert figures.contrast("#ff0000", "#0000ff") == pytest.approx(2.15, abs=5e-3)
     sheet = (ROOT / "book" / "_static" / "book.css").read_text()
@@ -41,7 +41,7 @@ def test_contrast_is_that_of_wcag_and_the_papers_are_those_of_the_pages() -> Non
 
 
 @pytest.mark.parametrize("colour", [*figures.COLOURS, figures.GREY])
-def test_lines_and_letters_stand_out_in_both_themes(colour: str) -> None:
+def test_lines_and_letters_stand_out_in_both_themes(colour):
     """WCAG 1.4.11 for graphics, 3 : 1, and 1.4.3 for text, 4.5 : 1."""
     with figures.figure() as (fig, ax):
         ax.text(0, 0, "word", color=colour)
@@ -55,7 +55,7 @@ def test_lines_and_letters_stand_out_in_both_themes(colour: str) -> None:
 
 
 @pytest.mark.parametrize("signed", [False, True])
-def test_a_heat_map_is_dark_in_the_dark_and_its_numbers_can_be_read(signed: bool) -> None:
+def test_a_heat_map_is_dark_in_the_dark_and_its_numbers_can_be_read(signed):
     values = torch.linspace(-1 if signed else 0, 1, 21)[None]
     with figures.figure() as (fig, ax):
         figures.heat_map(ax, values, signed=signed, numbers=True)
@@ -71,7 +71,7 @@ def test_a_heat_map_is_dark_in_the_dark_and_its_numbers_can_be_read(signed: bool
     assert figures.contrast(in_theme(zero, False), LIGHT) < 1.3
 
 
-def test_labels_stand_at_the_ends_of_their_lines_and_not_over_one_another() -> None:
+def test_labels_stand_at_the_ends_of_their_lines_and_not_over_one_another():
     with figures.figure() as (fig, ax):
         for name, end in (("high", 1.0), ("level", 0.5), ("also level", 0.5), ("low", 0.0)):
             ax.plot([0, 1], [0.2, end], label=name)
@@ -88,7 +88,7 @@ def test_labels_stand_at_the_ends_of_their_lines_and_not_over_one_another() -> N
             assert (box.y0 + box.y1) / 2 == pytest.approx(end, abs=0.03 * axes.height)
 
 
-def test_what_says_nothing_is_refused() -> None:
+def test_what_says_nothing_is_refused():
     with figures.figure() as (fig, ax):
         ax.plot([0, 1])
         for label, where in ((figures.label_lines, ax), (figures.legend_below, fig)):
@@ -100,7 +100,7 @@ def test_what_says_nothing_is_refused() -> None:
     assert not plt.fignum_exists(fig.number)
 
 
-def test_words_that_cannot_be_read_or_are_no_number_are_seen() -> None:
+def test_words_that_cannot_be_read_or_are_no_number_are_seen():
     with figures.figure(4.0, 2.0) as (fig, ax):
         ax.plot([0, 1], [0.2, 0.2])
         ax.set(xlim=(0, 1), ylim=(0, 1), xticks=[], yticks=[])
@@ -110,7 +110,7 @@ def test_words_that_cannot_be_read_or_are_no_number_are_seen() -> None:
 
 
 @pytest.mark.parametrize("letters", [2, 15, 60])
-def test_a_legend_below_has_as_many_columns_as_fit(letters: int) -> None:
+def test_a_legend_below_has_as_many_columns_as_fit(letters):
     with figures.figure(5.5, 3.0) as (fig, ax):
         for i in range(5):
             ax.plot([0, 1], [0, i], label=f"{i}" * letters)
@@ -125,7 +125,7 @@ def test_a_legend_below_has_as_many_columns_as_fit(letters: int) -> None:
         assert wide > room or legend._ncols == 5
 
 
-def test_a_figure_says_how_wide_its_letters_need_it() -> None:
+def test_a_figure_says_how_wide_its_letters_need_it():
     with figures.figure(5.0, 2.0) as (fig, ax):
         ax.text(0, 0, "small", fontsize=6)  # 6 points of 360, which 5 inches are, become 9 pixels
         assert "--attn-least: 540px" in figures.to_svg(fig, "a small word")
@@ -139,7 +139,7 @@ def draw() -> str:
         return figures.to_svg(fig, 'Loss "falls" & < stays')
 
 
-def test_svg_carries_description_and_the_pages_colours() -> None:
+def test_svg_carries_description_and_the_pages_colours():
     root = ET.fromstring(svg := draw())
     assert (root.get("role"), root.get("aria-label")) == ("img", 'Loss "falls" & < stays')
     assert "currentColor" in svg
@@ -148,7 +148,7 @@ def test_svg_carries_description_and_the_pages_colours() -> None:
     assert not re.search(r"fill: #(fff|ffffff|000|000000)\b", svg)
 
 
-def test_a_figure_looks_the_same_whatever_the_readers_own_settings() -> None:
+def test_a_figure_looks_the_same_whatever_the_readers_own_settings():
     expected, strange = draw(), {
         "text.usetex": True, "axes.facecolor": "red", "axes.grid": True, "font.family": ["serif"],
         "lines.linestyle": "--", "savefig.bbox": "tight", "svg.fonttype": "path",
@@ -158,7 +158,7 @@ def test_a_figure_looks_the_same_whatever_the_readers_own_settings() -> None:
         assert {name: mpl.rcParams[name] for name in strange} == strange  # and are theirs again
 
 
-def test_show_escapes_the_caption(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_show_escapes_the_caption(monkeypatch):
     monkeypatch.setattr(figures, "display", display := Mock())
     with figures.figure() as (fig, _):
         figures.show(fig, alt="a line", caption="1 < 2 & <script>, 9 %")
@@ -166,7 +166,7 @@ def test_show_escapes_the_caption(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "<figcaption>1 &lt; 2 &amp; &lt;script&gt;, 9&nbsp;%</figcaption>" in page
 
 
-def test_a_picture_is_given_in_every_form_with_its_description() -> None:
+def test_a_picture_is_given_in_every_form_with_its_description():
     with figures.figure(5.0, 3.0) as (fig, ax):
         ax.plot([0, 1], color=figures.COLOURS[1])
         data, metadata = figures.Picture(fig, "Up", "One & one", 'a "line" up')._repr_mimebundle_()
@@ -181,7 +181,7 @@ def test_a_picture_is_given_in_every_form_with_its_description() -> None:
     assert image in data["text/html"]
 
 
-def test_letters_of_a_picture_are_those_of_the_light_theme() -> None:
+def test_letters_of_a_picture_are_those_of_the_light_theme():
     """White on a dark cell, where a figure is drawn with a placeholder that is all but black."""
     with figures.figure(2.0, 2.0) as (fig, ax):
         figures.heat_map(ax, torch.ones(1, 1), numbers=True, size=30.0)
@@ -194,7 +194,7 @@ def test_letters_of_a_picture_are_those_of_the_light_theme() -> None:
     assert {(42, 48, 56), (255, 255, 255)} <= {colour for _, colour in in_the_cell}  # #2a3038
 
 
-def test_what_cleans_html_leaves_the_picture_and_hides_the_words() -> None:
+def test_what_cleans_html_leaves_the_picture_and_hides_the_words():
     """As JupyterLab cleans it: no styles, no SVG, but whatever was written in them."""
     with figures.figure() as (fig, ax):
         ax.plot([0, 1])
@@ -230,7 +230,7 @@ def lab(colour: str, vision: list[list[float]] | None) -> torch.Tensor:
 
 
 @pytest.mark.parametrize("vision", [None, *VISION])
-def test_every_two_colours_can_be_told_apart(vision: str | None) -> None:
+def test_every_two_colours_can_be_told_apart(vision):
     seen = [lab(colour, VISION[vision] if vision else None) for colour in figures.COLOURS]
     assert torch.pdist(torch.stack(seen)).min() >= 10  # ΔE of 1976; 2.3 can just be noticed
 
@@ -238,7 +238,7 @@ def test_every_two_colours_can_be_told_apart(vision: str | None) -> None:
 # What is a reader's own, drawn by the page
 
 
-def test_a_figure_says_where_its_axes_are() -> None:
+def test_a_figure_says_where_its_axes_are():
     """Its own lines lie where the page would draw them, in every axes and on every scale."""
     x, y = [1.0, 7.0, 30.0], [0.2, 5.0, 1.3]
     with figures.figure(5.5, 2.5, columns=2) as (fig, axes):
@@ -259,7 +259,7 @@ def test_a_figure_says_where_its_axes_are() -> None:
     assert 'data-listens="trm"' in svg
 
 
-def test_a_figure_listens_to_a_lesson_or_to_nobody() -> None:
+def test_a_figure_listens_to_a_lesson_or_to_nobody():
     with figures.figure() as (fig, ax):
         ax.plot([0, 1])
     assert "data-listens" not in figures.Picture(fig, "", "", "a line").html()

@@ -96,7 +96,7 @@ def filled(kind, published, weights, names, **sizes):
 
 
 @pytest.mark.parametrize("path", files("deep_qkv"), ids=STEM)
-def test_deep_qkv(path) -> None:
+def test_deep_qkv(path):
     golden, source = read(path)
     heads, embedding, rank = source["block.att.qA"].shape
     sizes = {"heads": heads, "embedding": embedding, "rank": rank}
@@ -136,7 +136,7 @@ def size_of_terms(model, tokens):
     ],
     ids=lambda each: getattr(each, "stem", each),
 )
-def test_triple_product_attention(path, form) -> None:
+def test_triple_product_attention(path, form):
     """And the standard one."""
     golden, source = read(path)
     vocabulary, width = source["embed.weight"].shape
@@ -162,7 +162,7 @@ def metrics(observed, keep):
 
 
 @pytest.mark.parametrize("path", files("dialectical"), ids=STEM)
-def test_dialectical(path) -> None:
+def test_dialectical(path):
     """The whole, and the bare head."""
     golden, source = read(path)
     vocabulary, width = source["emb.weight"].shape
@@ -222,7 +222,7 @@ def equilibrium_gradients(path, estimator):
 
 @pytest.mark.parametrize("path", files("aep"), ids=STEM)
 class TestEquilibrium:
-    def test_the_state_at_rest_its_residual_and_the_loss(self, path) -> None:
+    def test_the_state_at_rest_its_residual_and_the_loss(self, path):
         golden, model = load_equilibrium(path, SETTLED)
         z, start = model.settle(golden["tokens"]), model.embed(golden["tokens"])
         assert_close(z, golden["z_star"], rtol=1e-12, atol=1e-14)
@@ -232,7 +232,7 @@ class TestEquilibrium:
         assert left.item() == pytest.approx(golden["residual"].item(), rel=1e-9, abs=bound)
         assert_close(cost(model(golden["tokens"]), golden), golden["loss"], rtol=1e-12, atol=0)
 
-    def test_gradients_and_their_cosines(self, path) -> None:
+    def test_gradients_and_their_cosines(self, path):
         golden, _ = read(path)
         naive, true = replace(PUBLISHED, correction="none"), equilibrium_gradients(path, bptt)
         for name, how in (("bptt", bptt), ("naive_ep", naive), ("aep_clipped", PUBLISHED)):
@@ -330,7 +330,7 @@ class TestTRM:
 
     @pytest.mark.long
     @pytest.mark.slow
-    def test_the_published_run_is_like_one_of_ours(self, path) -> None:
+    def test_the_published_run_is_like_one_of_ours(self, path):
         golden, model = load_trm(path)
         assert not differs(golden, runs(model, golden["tokens"]))
 

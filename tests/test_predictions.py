@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[1]
 LESSONS = [ROOT / lesson_page(stem) for stem in full_stems(ROOT)]
 
 
-def test_on_a_logarithmic_scale_a_half_is_far_from_a_hundredth() -> None:
+def test_on_a_logarithmic_scale_a_half_is_far_from_a_hundredth():
     linear = Part("loss", -1.3, 2.0, came=0.016)
     nats = linear._replace(linthresh=0.01)
     assert linear.at(0.5) - linear.at(0.016) < 0.15 < 0.25 < nats.at(0.5) - nats.at(0.016)
@@ -30,7 +30,7 @@ def test_on_a_logarithmic_scale_a_half_is_far_from_a_hundredth() -> None:
     assert (nats.at(-1.3), nats.at(2.0)) == (0, 1)
 
 
-def test_a_question_tells_what_is_asked_and_becomes_a_part_once_it_is_known() -> None:
+def test_a_question_tells_what_is_asked_and_becomes_a_part_once_it_is_known():
     number = Number("cats", 0, 100, "Cats", unit="%", best=90.0, linthresh=0.5)
     assert number.came(80.0) == Part("cats", 0, 100, 80.0, 90.0, 0.5)
     told = dict(kind="number", name="cats", low=0, high=100, label="Cats", unit="%")
@@ -65,7 +65,7 @@ def class_of(folder: Path, *guesses: float) -> Picture:
     return predictions.together(folder, "animals")
 
 
-def test_a_class_is_one_figure(tmp_path: Path) -> None:
+def test_a_class_is_one_figure(tmp_path):
     """As large as its part that most predicted; where what came out differs, its median is told."""
     hand_in(tmp_path / "0", 1, "predictions-animals-2.json", part="dogs", came=2, high=3)
     picture = class_of(tmp_path, 10.0, 20.0, 90.0)
@@ -81,7 +81,7 @@ def test_a_class_is_one_figure(tmp_path: Path) -> None:
     assert "cats: median prediction 27.5, came out 55" in picture.alt
 
 
-def test_alike_ones_are_a_dot_with_a_number_and_near_ones_lie_side_by_side(tmp_path: Path) -> None:
+def test_alike_ones_are_a_dot_with_a_number_and_near_ones_lie_side_by_side(tmp_path):
     picture = class_of(tmp_path / "many", *(float(10 * (i % 4)) for i in range(60)))
     assert [x for x, _ in drawn(picture, "o")] == pytest.approx([0, 0.1, 0.2, 0.3])
     assert [text.get_text() for text in picture.fig.axes[0].texts].count("15") == 4
@@ -100,7 +100,7 @@ OTHERS = "predictions-animals_two.json", "predictions-animals.txt", "mypredictio
 
 
 @pytest.mark.parametrize("name", [*READ, *OTHERS])
-def test_names_that_learning_platforms_give_are_read(name: str, tmp_path: Path) -> None:
+def test_names_that_learning_platforms_give_are_read(name, tmp_path):
     hand_in(tmp_path, 90.0)
     hand_in(tmp_path / "deep" / "er", 10.0, name)
     found, unread = predictions.collected(tmp_path, "animals")
@@ -108,7 +108,7 @@ def test_names_that_learning_platforms_give_are_read(name: str, tmp_path: Path) 
     assert sorted(guesses) == [10.0, 90.0][name in OTHERS :] and unread == 0
 
 
-def test_a_file_of_a_page_is_read_again_as_it_was(tmp_path: Path) -> None:
+def test_a_file_of_a_page_is_read_again_as_it_was(tmp_path):
     part = Part("loss", -1.3, 2.0, came=0.016, best=0.0, linthresh=0.01)
     told = {"part": "loss", "guess": 0.5, **part._asdict()}
     exercises.written(tmp_path, {"predictions-animals.json": [told]})
@@ -124,7 +124,7 @@ BROKEN += [json.dumps([WHOLE | {"guess": guess}]) for guess in ("9", None, math.
 
 
 @pytest.mark.parametrize("content", BROKEN)
-def test_a_broken_file_is_counted_and_left(content: str, tmp_path: Path) -> None:
+def test_a_broken_file_is_counted_and_left(content, tmp_path):
     hand_in(tmp_path / "class" / "good", 10.0)
     (tmp_path / "class" / "predictions-animals-2.json").write_text(content, "utf-8")
     picture = predictions.together(tmp_path / "class", "animals")
@@ -132,7 +132,7 @@ def test_a_broken_file_is_counted_and_left(content: str, tmp_path: Path) -> None
     assert len(drawn(picture, "o")) == 1
 
 
-def test_one_file_does_not_set_the_scale_of_all(tmp_path: Path) -> None:
+def test_one_file_does_not_set_the_scale_of_all(tmp_path):
     hand_in(tmp_path / "odd", 0.0, came=1e-6, high=1e-6)
     picture = class_of(tmp_path, 10.0, 20.0)
     assert [x for x, _ in drawn(picture, "o")] == pytest.approx([0.1, 0.2])
@@ -141,7 +141,7 @@ def test_one_file_does_not_set_the_scale_of_all(tmp_path: Path) -> None:
     assert "Left out, since they name another range: 1." in picture.caption
 
 
-def test_an_empty_folder_is_said(tmp_path: Path) -> None:
+def test_an_empty_folder_is_said(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"no file predictions-animals\.json, or"):
         predictions.together(tmp_path, "animals")
 
@@ -150,7 +150,7 @@ def test_an_empty_folder_is_said(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
-def test_a_lesson_asks_before_it_shows(path: Path) -> None:
+def test_a_lesson_asks_before_it_shows(path):
     cells = {cell.id: cell for cell in nbformat.read(path, as_version=4).cells}
     order = list(cells)
     # What answers: where a widget comes first, a training or a figure after it.

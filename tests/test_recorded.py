@@ -86,7 +86,7 @@ def run(folder: Path, monkeypatch: Patch) -> Any:
     return run
 
 
-def test_a_kept_run_takes_the_place_of_training(run: Any, monkeypatch: Patch) -> None:
+def test_a_kept_run_takes_the_place_of_training(run, monkeypatch):
     monkeypatch.setattr("attn_notes.training.ensemble.traced", None)  # nothing can be trained now
     told = []
     found = learn(watch=lambda step, seen, _: told.append((step, seen["at"].tolist())))
@@ -108,7 +108,7 @@ OTHERS = [
 @pytest.mark.in_short(4)
 @pytest.mark.parametrize("other", OTHERS, ids=lambda other: next(iter(other), "sign"))
 @pytest.mark.usefixtures("run")
-def test_whatever_differs_is_trained(other: dict[str, Any], monkeypatch: Patch) -> None:
+def test_whatever_differs_is_trained(other, monkeypatch):
     if not other:
         monkeypatch.setattr(Line, "sign", staticmethod(lambda x: -x))
     fast = learn(**other)
@@ -118,7 +118,7 @@ def test_whatever_differs_is_trained(other: dict[str, Any], monkeypatch: Patch) 
     assert fast.history.keys() == slow.history.keys()
 
 
-def test_unless_fast_or_while_runs_are_kept_none_is_taken(run, folder, monkeypatch) -> None:
+def test_unless_fast_or_while_runs_are_kept_none_is_taken(run, folder, monkeypatch):
     for fast in ("", "0"):
         monkeypatch.setenv("FAST", fast)
         again = learn().parameters  # not rounded: trained again
@@ -128,7 +128,7 @@ def test_unless_fast_or_while_runs_are_kept_none_is_taken(run, folder, monkeypat
     assert recorded.find(next(folder.glob("*.npz")).stem) is None and recorded.key([Line(3, 1)])
 
 
-def test_texts_and_tensors_come_back_as_they_were(folder: Path, monkeypatch: Patch) -> None:
+def test_texts_and_tensors_come_back_as_they_were(folder, monkeypatch):
     """But for integers too large to be kept small."""
     calls = []
 
@@ -156,7 +156,7 @@ def test_texts_and_tensors_come_back_as_they_were(folder: Path, monkeypatch: Pat
     assert calls == [3, 0, 4]
 
 
-def test_a_key_knows_no_address_and_code_as_every_other_python_tells_it() -> None:
+def test_a_key_knows_no_address_and_code_as_every_other_python_tells_it():
     """`ast.dump` and `ast.unparse` print the same tree differently from one version to another."""
     first, other = (partial(torch.optim.AdamW, lr=lr) for lr in (0.1, 0.2))
     assert recorded.key((), first) != recorded.key((), other)
@@ -170,14 +170,14 @@ def test_a_key_knows_no_address_and_code_as_every_other_python_tells_it() -> Non
     )
 
 
-def test_a_class_of_ours_counts_with_its_decorators_in_every_python(monkeypatch: Patch) -> None:
+def test_a_class_of_ours_counts_with_its_decorators_in_every_python(monkeypatch):
     """From 3.13 on `inspect` leaves them out where the import hook of the tests has added some."""
     recorded._code.cache_clear()
     monkeypatch.setattr(inspect, "getsource", lambda what: "class Config: ...")
     assert "decorator_list=[" in recorded._code(Config)
 
 
-def test_a_key_knows_code_and_not_its_comments() -> None:
+def test_a_key_knows_code_and_not_its_comments():
     """And what is bound to a function, what stands in a tensor, and every number of a model."""
 
     def made(factor: float) -> Callable[[float], float]:
@@ -208,7 +208,7 @@ def test_a_key_knows_code_and_not_its_comments() -> None:
     assert len({recorded.key([model]) for model in models}) == 2
 
 
-def test_a_key_knows_what_a_notebooks_function_names(tmp_path: Path) -> None:
+def test_a_key_knows_what_a_notebooks_function_names(tmp_path):
     """As the probe of a lesson does: a set of the notebook, a setting and a function of ours."""
     code = "def probe(model):\n    return measure.probe(model, probed, recipe.TRAINED)\n"
     (tmp_path / "cell.py").write_text(code, "utf-8")
@@ -268,7 +268,7 @@ def change(path: Path, old: str, new: str) -> str:
     return was
 
 
-def test_one_more_model_task_or_lesson_makes_no_run_another(copied: Path) -> None:
+def test_one_more_model_task_or_lesson_makes_no_run_another(copied):
     """Nor do words, what runs in a page, what no run of these calls, and what trains and traces."""
     before = reached(copied)
     changes = [
@@ -306,7 +306,7 @@ CALLED = [
 
 @pytest.mark.in_short(2)
 @pytest.mark.parametrize(("file", "old", "new", "others"), CALLED)
-def test_what_a_run_calls_makes_it_another(file, old, new, others, copied: Path) -> None:
+def test_what_a_run_calls_makes_it_another(file, old, new, others, copied):
     before = reached(copied)
     was = change(copied / file, old, new)
     after = reached(copied)
@@ -314,7 +314,7 @@ def test_what_a_run_calls_makes_it_another(file, old, new, others, copied: Path)
     assert {kind for kind in STARTS if before[kind] != after[kind]} == others
 
 
-def test_the_page_says_so(monkeypatch: Patch) -> None:
+def test_the_page_says_so(monkeypatch):
     shown: list[Any] = []
     monkeypatch.setattr(notebook, "display", shown.append)
     monkeypatch.delenv("FAST", raising=False)
@@ -328,7 +328,7 @@ def test_the_page_says_so(monkeypatch: Patch) -> None:
 
 
 @pytest.mark.slow
-def test_the_kept_programs_are_those_of_today(monkeypatch: Patch) -> None:
+def test_the_kept_programs_are_those_of_today(monkeypatch):
     """One of them: traced again, it is the kept one to the letter."""
     monkeypatch.delenv("FAST", raising=False)
     with np.load(results.path("triple_product_runs.npz")) as packed:
@@ -337,7 +337,7 @@ def test_the_kept_programs_are_those_of_today(monkeypatch: Patch) -> None:
     assert json.dumps(text).encode() in kept, "run: make experiments"
 
 
-def test_every_lesson_has_its_runs_and_its_costs() -> None:
+def test_every_lesson_has_its_runs_and_its_costs():
     for stem in lesson_stems(ROOT):
         record = results.load(f"{stem}_runs")
         assert record["settings"]["runs"] > 0 and results.path(f"{stem}_runs.npz").is_file()

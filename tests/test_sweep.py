@@ -279,7 +279,7 @@ def numbers_in(result):
 
 
 @pytest.mark.parametrize("room", refused.REFUSED)
-def test_what_cannot_be_is_refused_by_name(room) -> None:
+def test_what_cannot_be_is_refused_by_name(room):
     wrong = []
     for line in refused.REFUSED[room].splitlines():
         asked, words = line.split("  # ")
@@ -304,12 +304,12 @@ def test_what_cannot_be_is_refused_by_name(room) -> None:
     ],
     ids=lambda function: function.__qualname__,
 )
-def test_what_is_of_no_kind_that_is_asked_for_is_refused_in_words(function) -> None:
+def test_what_is_of_no_kind_that_is_asked_for_is_refused_in_words(function):
     with pytest.raises(ValueError, match=r"^\w+ must be .*, not <object "):
         function(**dict.fromkeys(inspect.signature(function).parameters, object()))
 
 
-def test_numbers_in_lists_and_of_numpy_are_taken() -> None:
+def test_numbers_in_lists_and_of_numpy_are_taken():
     found = doubt.floor(np.arange(9, dtype=np.uint16) % 3, [[0, 1, 2, 0]], 3, losses=[1, 2.0])
     assert found.ok and len(found.answers) == 5
     tokens = [[0, 1, 2]]
@@ -323,7 +323,7 @@ def test_numbers_in_lists_and_of_numpy_are_taken() -> None:
     assert two.rates == (0.1, 0.1) and two.ours.tolist() == [0.1, 1.1, 2.1]
 
 
-def test_what_is_left_out_is_there() -> None:
+def test_what_is_left_out_is_there():
     found = [f"{name}." for name, _ in public()]
     for each in ELSEWHERE:
         assert any(name.startswith(each) for name in found), each
@@ -335,7 +335,7 @@ def test_what_is_left_out_is_there() -> None:
 @pytest.mark.filterwarnings("ignore::attn_notes.models.equilibrium.NotSettledWarning")
 @settings(max_examples=EXAMPLES, database=None, derandomize=True, suppress_health_check=HealthCheck)
 @given(data=st.data())
-def test_it_answers_or_refuses_by_name(name, data) -> None:
+def test_it_answers_or_refuses_by_name(name, data):
     function = SWEPT[name]
     made = inspect.unwrap(function.__init__) if inspect.isclass(function) else function
     kinds = typing.get_type_hints(made)

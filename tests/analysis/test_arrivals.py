@@ -11,7 +11,7 @@ from attn_notes.analysis.statistics import LEVEL, compare, not_yet, stable_from
 INF = math.inf
 
 
-def test_stable_from_counts_from_the_last_return() -> None:
+def test_stable_from_counts_from_the_last_return():
     steps = torch.tensor([0, 10, 20, 30])
     solved = torch.tensor(
         # arrives at 20; at once; touches 27 and falls back; falls back and returns; never
@@ -20,7 +20,7 @@ def test_stable_from_counts_from_the_last_return() -> None:
     assert stable_from(solved, steps, 27).tolist() == [20, 0, INF, 30, INF]
 
 
-def test_not_yet() -> None:
+def test_not_yet():
     arrivals = torch.tensor([0.0, 10.0, INF, 20.0])
     shares = not_yet(arrivals, torch.tensor([0, 10, 20]))
     assert_close(shares, torch.tensor([0.75, 0.5, 0.25]))
@@ -28,7 +28,7 @@ def test_not_yet() -> None:
     assert_close(not_yet(never, torch.tensor([0, 20])), torch.tensor([0.5, 0.5]))
 
 
-def test_verdicts() -> None:
+def test_verdicts():
     early, late, failed = torch.arange(16.0), torch.arange(16.0) + 100, torch.full((16,), math.nan)
     never = torch.full((16,), INF)
     for ours, theirs, told in (
@@ -43,7 +43,7 @@ def test_verdicts() -> None:
 
 
 @given(ours=st.lists(st.integers(0, 9), min_size=1), theirs=st.lists(st.integers(0, 9), min_size=1))
-def test_what_lies_outside_of_chance_is_what_is_told(ours, theirs) -> None:
+def test_what_lies_outside_of_chance_is_what_is_told(ours, theirs):
     c = compare(*(torch.tensor(each).double() for each in (ours, theirs)))
     assert (c.low <= c.first <= c.high) == (c.p >= LEVEL) and c.low + c.high == pytest.approx(1)
 
@@ -54,7 +54,7 @@ ARRIVALS = st.lists(
 
 
 @given(ours=ARRIVALS, theirs=ARRIVALS)
-def test_ranks_count_pairs_with_draws_too(ours, theirs) -> None:
+def test_ranks_count_pairs_with_draws_too(ours, theirs):
     """Whether each of ours is before each of theirs, a half where they are level."""
     a, b = (torch.tensor(x).double().nan_to_num(INF, INF, -INF) for x in (ours, theirs))
     pairs = (a[:, None] < b).double() + 0.5 * (a[:, None] == b).double()

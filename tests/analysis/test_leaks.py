@@ -27,7 +27,7 @@ def tokens():
     return torch.randint(V, (3, T), generator=Generator().manual_seed(1))
 
 
-def test_a_model_that_reads_the_past_does_not_leak(tokens) -> None:
+def test_a_model_that_reads_the_past_does_not_leak(tokens):
     assert future_leak(causal, tokens, V) == 0
     model = AttentionOnly(Config(vocabulary=V), Generator().manual_seed(2))
     assert future_leak(model, tokens, V) == 0
@@ -37,7 +37,7 @@ def test_a_model_that_reads_the_past_does_not_leak(tokens) -> None:
 
 @pytest.mark.in_short(3)
 @pytest.mark.parametrize("read", range(T))
-def test_a_peek_at_one_place_is_found_where_it_is(tokens, read) -> None:
+def test_a_peek_at_one_place_is_found_where_it_is(tokens, read):
     """One logit depends on whether one later token is one letter, which no sequence has there."""
     tokens[:, read] = 0
     for reader in range(T):
@@ -53,13 +53,13 @@ def test_a_peek_at_one_place_is_found_where_it_is(tokens, read) -> None:
         assert extra.tolist() == ([[reader, read]] if read > reader else [])
 
 
-def test_infinite_logits_may_stay_and_what_is_no_number_counts(tokens) -> None:
+def test_infinite_logits_may_stay_and_what_is_no_number_counts(tokens):
     banned = torch.tensor([False] * 4 + [True])
     assert future_leak(lambda x: causal(x).masked_fill(banned, -math.inf), tokens, V) == 0
     assert future_leak(lambda x: causal(x) * math.nan, tokens, V) == math.inf
 
 
-def test_the_size_of_a_leak_is_that_of_the_change(tokens) -> None:
+def test_the_size_of_a_leak_is_that_of_the_change(tokens):
     """The mean of all tokens moves by the letters' distance over the length, summed if many do.
 
     Its output may be used again.
@@ -77,7 +77,7 @@ def test_the_size_of_a_leak_is_that_of_the_change(tokens) -> None:
     assert future_leak(mean, tokens, V) == pytest.approx(together / T)
 
 
-def test_the_largest_of_all_replacements_counts(tokens) -> None:
+def test_the_largest_of_all_replacements_counts(tokens):
     """One letter moves a logit, and it is not the last one tried; or two do together."""
     tokens[:, 4] = 0
     for letter in range(1, V):
@@ -182,7 +182,7 @@ WAYS = {
 @pytest.mark.in_short(6)
 @pytest.mark.parametrize("training", [True, False])
 @pytest.mark.parametrize("way", WAYS)
-def test_a_model_is_left_as_it_was(tokens, way, training) -> None:
+def test_a_model_is_left_as_it_was(tokens, way, training):
     """And it begins every time as it was: what it counts and draws is no leak, its norm is one."""
     model = Model(norm=True).train(training)
     model.drop.train(not training)  # a mode of its own
@@ -203,7 +203,7 @@ def test_a_model_is_left_as_it_was(tokens, way, training) -> None:
     assert state(model) == before
 
 
-def test_dropout_is_no_leak_and_hides_none(tokens) -> None:
+def test_dropout_is_no_leak_and_hides_none(tokens):
     """In training mode, with every random number that it draws."""
     assert future_leak(Model(norm=False), tokens, V) == 0
     assert future_leak(nn.Sequential(Model(norm=False), nn.Dropout(0.9)), tokens, V) == 0
@@ -212,7 +212,7 @@ def test_dropout_is_no_leak_and_hides_none(tokens) -> None:
     assert 0.25 <= future_leak(Model(norm=False, ahead=0.25), tokens, V) <= leak
 
 
-def test_the_modules_around_a_model_are_those_that_are_part_of_no_other() -> None:
+def test_the_modules_around_a_model_are_those_that_are_part_of_no_other():
     inner = nn.Sequential(nn.Linear(2, 2))
     outer, other = nn.Sequential(inner), nn.Linear(3, 3)
     assert roots(outer) == [outer]

@@ -18,25 +18,25 @@ from book.lessons.trm import measure as thinking
 from book.lessons.trm import recipe as thinkers
 
 
-def test_there_is_one_for_each_chapter() -> None:
+def test_there_is_one_for_each_chapter():
     kinds = {pretrained.about(name)["model"] for name in pretrained.names()}
     assert kinds == {*pretrained.MODELS}
 
 
 @torch.no_grad()
-def test_the_sorter_sorts_all_words() -> None:
+def test_the_sorter_sorts_all_words():
     words = sorting.all_sequences()
     assert sorting.is_sorted(pretrained.load("deep-qkv")(words[:, :-1]), words).all()
 
 
 @torch.no_grad()
-def test_the_copier_copies() -> None:
+def test_the_copier_copies():
     x = copiers.FIXED.sample(64, Generator().manual_seed(0))
     assert copiers.FIXED.probe(pretrained.load("triple-product"), x)["accuracy"] > 0.98
 
 
 @torch.no_grad()
-def test_the_brackets_come_near_the_best_predictor_without_reading_ahead() -> None:
+def test_the_brackets_come_near_the_best_predictor_without_reading_ahead():
     task, model = heads.TASK, pretrained.load("dialectical")
     x, y = task.sample(256, Generator().manual_seed(0))
     assert brackets.loss(model, (x, y)) - brackets.loss(task.ideal, (x, y)) < heads.NEAR_IN_PAGE
@@ -45,7 +45,7 @@ def test_the_brackets_come_near_the_best_predictor_without_reading_ahead() -> No
 
 
 @torch.no_grad()
-def test_the_language_model_does_better_than_single_characters() -> None:
+def test_the_language_model_does_better_than_single_characters():
     """On text that it learned from or not, as the excerpt may be: a bound, not a measurement."""
     model = pretrained.load("equilibrium")
     characters = pretrained.about("equilibrium")["characters"]
@@ -60,13 +60,13 @@ def test_the_language_model_does_better_than_single_characters() -> None:
 @pytest.mark.long
 @pytest.mark.slow
 @torch.no_grad()
-def test_the_thinker_solves_most_minimal_puzzles() -> None:
+def test_the_thinker_solves_most_minimal_puzzles():
     model = pretrained.load("trm-6x6")
     batch = thinkers.probed(thinkers.FRESH["minimal"].sample())
     assert thinking.solve(model, batch, thinkers.TRAINED).right[-1].float().mean() > 0.6
 
 
-def test_what_is_not_there_is_named(tmp_path, monkeypatch) -> None:
+def test_what_is_not_there_is_named(tmp_path, monkeypatch):
     with pytest.raises(FileNotFoundError, match=r"no trained model 'gpt'.* there are: deep-qkv"):
         pretrained.load("gpt")
     monkeypatch.setenv("ATTN_NOTES_RESULTS", str(tmp_path))
@@ -74,7 +74,7 @@ def test_what_is_not_there_is_named(tmp_path, monkeypatch) -> None:
         pretrained.about("../results/deep-qkv")
 
 
-def test_what_is_saved_is_loaded(tmp_path, monkeypatch) -> None:
+def test_what_is_saved_is_loaded(tmp_path, monkeypatch):
     monkeypatch.setenv("ATTN_NOTES_RESULTS", str(tmp_path / "new"))
     config = deep_qkv.Config("strict", temperature=0.5)
     model = deep_qkv.Sorter(config, Generator().manual_seed(3))

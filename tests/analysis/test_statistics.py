@@ -18,7 +18,7 @@ FEW = torch.tensor([1.0, 2.0])
 ENDS = st.lists(st.sampled_from([-INF, 0.0, 0.5, 1.0, 2.0, INF, NAN]), min_size=1, max_size=5)
 
 
-def test_what_is_no_number_tells_nothing() -> None:
+def test_what_is_no_number_tells_nothing():
     column = torch.tensor([[1.0], [NAN]])
     some = [(NAN,), (1.0, NAN), ([1.0, NAN],), (column,), ([0.5], NAN), ({1: NAN}.values(),)]
     for verdict, values in product((True, False, None), some):
@@ -26,14 +26,14 @@ def test_what_is_no_number_tells_nothing() -> None:
         assert verdicts.unless_nan(verdict, 1.0, [INF], torch.tensor(0)) is verdict
 
 
-def test_a_verdict_with_what_was_found() -> None:
+def test_a_verdict_with_what_was_found():
     words = {True: "held", False: "did not hold", None: "could not be told"}
     for told, word in words.items():
         assert verdicts.word(told) == verdicts.held(told) == word
         assert verdicts.held(told, "3 of 9") == f"{word}: 3 of 9"
 
 
-def test_what_goes_in_pairs_is_as_many_on_both_sides() -> None:
+def test_what_goes_in_pairs_is_as_many_on_both_sides():
     with pytest.raises(ValueError, match="found and right go in pairs, and there are 1 and 2"):
         verdicts.near([1.0], [1.0, 2.0])
     with pytest.raises(ValueError, match="before and after go in pairs, and there are 2 and 1"):
@@ -51,14 +51,14 @@ def test_what_goes_in_pairs_is_as_many_on_both_sides() -> None:
         (range(6), range(6, 12), True, "36 of 36 pairs, p = 0.0022"),  # two of 924 ways
     ],
 )
-def test_lower_is_told_by_the_exact_rank_test(ours, theirs, told, found) -> None:
+def test_lower_is_told_by_the_exact_rank_test(ours, theirs, told, found):
     finding = verdicts.ends_lower(*(torch.tensor([*map(float, x)]) for x in (ours, theirs)))
     assert finding.verdict is told
     assert str(finding).replace(statistics.NO_BREAK, " ") == f"{verdicts.word(told)}: {found}"
 
 
 @given(ours=ENDS, theirs=ENDS)
-def test_the_rank_test_is_exact_with_draws_too(ours, theirs) -> None:
+def test_the_rank_test_is_exact_with_draws_too(ours, theirs):
     """By the share of all deals at least as far from an even count, in whole numbers."""
     every, pairs = [INF if math.isnan(x) else x for x in ours + theirs], len(ours) * len(theirs)
 
@@ -78,7 +78,7 @@ SIZES = [(4, 17), (1, 40), (10, 11), (32, 32), (3, 200), (64, 64)]
 
 
 @pytest.mark.parametrize(("m", "k"), SIZES)
-def test_many_seeds_are_told_by_the_exact_test_too(m, k, generator) -> None:
+def test_many_seeds_are_told_by_the_exact_test_too(m, k, generator):
     """Where no two are level, as scipy counts; and none of ours above any of theirs is one deal."""
     ranks = torch.randperm(m + k, generator=generator).double()
     expected = stats.mannwhitneyu(ranks[:m].numpy(), ranks[m:].numpy(), method="exact").pvalue
@@ -91,7 +91,7 @@ def test_many_seeds_are_told_by_the_exact_test_too(m, k, generator) -> None:
     ("m", "k", "never"),
     [*((m, k, never) for m, k in SIZES[:-1] for never in (1, 5, 20)), (64, 64, 40)],
 )
-def test_draws_of_many_seeds_are_dealt_as_well(m, k, never) -> None:
+def test_draws_of_many_seeds_are_dealt_as_well(m, k, never):
     """Some never arrive and all others are level: how many of these are ours is hypergeometric."""
     n, seen = m + k, min(m, never)
     ours = torch.where(torch.arange(m) < seen, INF, 0.0)
@@ -102,7 +102,7 @@ def test_draws_of_many_seeds_are_dealt_as_well(m, k, never) -> None:
     assert statistics.rank_p(ours, theirs) == statistics.rank_p(theirs, ours) == expected
 
 
-def test_holms_correction() -> None:
+def test_holms_correction():
     for before, after in (
         ([0.01, 0.04, 0.03, 0.005], [0.03, 0.06, 0.06, 0.02]),  # Holm's own kind of example
         *(([0.04], [0.04]), ([0.5, 0.6], [1.0, 1.0]), ([0.01, NAN], [0.02, 1.0]), ([], [])),
@@ -130,11 +130,11 @@ VERDICTS = [
 
 
 @pytest.mark.parametrize(("function", "given_", "told"), VERDICTS)
-def test_verdicts_on_a_few_numbers(function, given_, told) -> None:
+def test_verdicts_on_a_few_numbers(function, given_, told):
     assert function(*given_) is told
 
 
-def test_the_smallest_gap_decides() -> None:
+def test_the_smallest_gap_decides():
     assert verdicts.never_below([(2.0, 1.5), (1.6, 1.0)]) == (True, 0.5)
     # A thousandth of a nat is rounding; twice as much is not.
     for loss, held in ((0.9, False), (1 - 5e-4, True), (1 - 2e-3, False), (0.99, False)):
@@ -147,7 +147,7 @@ def test_the_smallest_gap_decides() -> None:
 
 
 @given(below=st.integers(0, 20), above=st.integers(0, 20), level=st.integers(0, 3))
-def test_the_sign_test_is_the_tail_of_a_binomial(below, above, level) -> None:
+def test_the_sign_test_is_the_tail_of_a_binomial(below, above, level):
     n, least = below + above, min(below, above)
     p = min(Fraction(1), 2 * Fraction(sum(math.comb(n, i) for i in range(least + 1)), 2**n))
     told = None if p >= Fraction(1, 20) else below > above
@@ -160,7 +160,7 @@ def test_the_sign_test_is_the_tail_of_a_binomial(below, above, level) -> None:
 @pytest.mark.in_short(4)
 @pytest.mark.parametrize("like", ["normal", "skewed"])
 @pytest.mark.parametrize("sizes", [(4, 4), (4, 5), (5, 5), (8, 8), (4, 17), (16, 16)])
-def test_the_interval_of_a_difference_holds_the_shift(sizes, like) -> None:
+def test_the_interval_of_a_difference_holds_the_shift(sizes, like):
     """In at least 95 of 100 repetitions, at the sizes that the book uses."""
     generator, held = Generator().manual_seed(3), 0
     for _ in range(500):
@@ -174,7 +174,7 @@ def test_the_interval_of_a_difference_holds_the_shift(sizes, like) -> None:
 
 
 @pytest.mark.parametrize("n", [6, 8, 16])
-def test_the_interval_of_pairs_holds_the_median(n) -> None:
+def test_the_interval_of_pairs_holds_the_median(n):
     """The chance of one too narrow is that of so few heads of n coins, and never above 5 %."""
     skewed = torch.randn(500, n, generator=Generator().manual_seed(4)).double().exp()
     found = [statistics.typical(each) for each in skewed]
@@ -186,7 +186,7 @@ def test_the_interval_of_pairs_holds_the_median(n) -> None:
 
 
 @given(st.data())
-def test_a_difference_excludes_zero_where_its_test_tells(data) -> None:
+def test_a_difference_excludes_zero_where_its_test_tells(data):
     m, k = (data.draw(st.integers(1, 9)) for _ in "mk")
     # Whole numbers apart from one another, so that no difference is zero by chance.
     dealt = data.draw(st.permutations(range(m + k)))
@@ -197,13 +197,13 @@ def test_a_difference_excludes_zero_where_its_test_tells(data) -> None:
 
 
 @given(st.lists(st.floats(-5, 5).filter(bool), min_size=1, max_size=20))
-def test_pairs_exclude_zero_where_their_test_tells(values) -> None:
+def test_pairs_exclude_zero_where_their_test_tells(values):
     apart = torch.tensor(values, dtype=torch.float64)
     (_, low, high), told = statistics.typical(apart), verdicts.sign_test(apart).verdict
     assert (True if high < 0 else False if low > 0 else None) is told
 
 
-def test_differences_by_hand() -> None:
+def test_differences_by_hand():
     ours, theirs = torch.tensor([1.0, 2.0, 3.0, 4.0]), torch.tensor([0.0, 0.0, 0.0, 10.0])
     # Of the 16 differences −9 to −6 and three of each 1, 2, 3, 4; one deal of 35 tells no more.
     assert statistics.difference(ours, theirs) == (2.0, -9.0, 4.0)
@@ -220,13 +220,13 @@ def test_differences_by_hand() -> None:
 
 
 @given(st.lists(st.integers(-99, 99).filter(bool), min_size=1, max_size=9, unique_by=abs))
-def test_signed_ranks_are_scipys_where_nobody_is_level(d) -> None:
+def test_signed_ranks_are_scipys_where_nobody_is_level(d):
     theirs = stats.wilcoxon(d, method="exact").pvalue
     assert statistics.signed_rank_p(torch.tensor(d).double()) == pytest.approx(theirs, abs=1e-12)
 
 
 @given(st.lists(st.sampled_from([-2.0, -1.0, 0.0, 1.0, 2.0, NAN]), min_size=1, max_size=8))
-def test_signed_ranks_with_draws_are_all_ways_to_give_signs(values) -> None:
+def test_signed_ranks_with_draws_are_all_ways_to_give_signs(values):
     d = [x for x in values if x and not math.isnan(x)]
     sizes = stats.rankdata([abs(x) for x in d]) if d else []
     off = abs(sum(r if x > 0 else -r for r, x in zip(sizes, d, strict=True)))
@@ -240,7 +240,7 @@ def test_signed_ranks_with_draws_are_all_ways_to_give_signs(values) -> None:
     d=st.lists(st.integers(-40, 40), min_size=1, max_size=12, unique_by=abs),
     shift=st.sampled_from([0.0, 0.3, -0.7]),
 )
-def test_the_interval_of_pairs_is_what_signed_ranks_do_not_refuse(d, shift) -> None:
+def test_the_interval_of_pairs_is_what_signed_ranks_do_not_refuse(d, shift):
     """Tried at a shift that no mean of two is, so that nobody is level."""
     differences = torch.tensor(d).double() * math.pi / 3
     effect = statistics.shift(differences)
@@ -253,7 +253,7 @@ def test_the_interval_of_pairs_is_what_signed_ranks_do_not_refuse(d, shift) -> N
 
 
 @pytest.mark.parametrize("pairs", [True, False])
-def test_what_could_be_shown_is_shown_about_four_times_in_five(pairs) -> None:
+def test_what_could_be_shown_is_shown_about_four_times_in_five(pairs):
     """Of normal crowds shifted by it; less often, as eight have seldom the right width."""
     g, n, found = Generator().manual_seed(3), 8, 0
     for _ in range(40):

@@ -44,14 +44,14 @@ OF_THE_BOOK = {
 
 
 @pytest.mark.parametrize("name", OF_THE_BOOK)
-def test_a_layer_to_begin_with_is_the_books(name: str) -> None:
+def test_a_layer_to_begin_with_is_the_books(name):
     size = (len(bench.arguments(STARTS[name])), 2, 2, 7, 16)
     given = torch.randn(size, generator=Generator().manual_seed(3), dtype=torch.float64) / 2
     mine = space(STARTS[name])["attention"](*given)
     torch.testing.assert_close(mine, OF_THE_BOOK[name](*given), rtol=1e-9, atol=1e-9)
 
 
-def test_the_gated_layer_is_the_books() -> None:
+def test_the_gated_layer_is_the_books():
     torch.manual_seed(0)
     layer = space(STARTS["gated"])["Layer"](bench.WIDTH)
     config = deep_qkv.Config("gated", embedding=bench.WIDTH, heads=2)
@@ -66,7 +66,7 @@ def test_the_gated_layer_is_the_books() -> None:
 
 
 @pytest.mark.parametrize("name", STARTS)
-def test_a_layer_keeps_its_digits_and_only_the_published_mask_reads_ahead(name: str) -> None:
+def test_a_layer_keeps_its_digits_and_only_the_published_mask_reads_ahead(name):
     assert bench.differs(space(STARTS[name]), {}, STARTS[name])["differs"].max() < 0.01
     model = bench.begun(space(STARTS[name]), STARTS[name], SIZES, 1)
     tokens = torch.randint(5, (3, 7), generator=Generator().manual_seed(0))
@@ -74,7 +74,7 @@ def test_a_layer_keeps_its_digits_and_only_the_published_mask_reads_ahead(name: 
     assert bool(moved > 1e-4) is (name == "published mask")
 
 
-def test_an_exponential_without_bound_loses_them() -> None:
+def test_an_exponential_without_bound_loses_them():
     raised = "scores.exp() / scores.exp().sum(-1, keepdim=True)"
     source = STARTS["ordinary"].replace("scores.softmax(-1)", raised)
     found = bench.differs(space(source), {}, source)["differs"]
@@ -96,13 +96,13 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("source", "error", "words"), REFUSED)
-def test_what_is_no_attention_is_refused(source: str, error: type[Exception], words: str) -> None:
+def test_what_is_no_attention_is_refused(source, error, words):
     with pytest.raises(error, match=words):
         bench.begun(space(source), source, SIZES, 0)(torch.zeros(3, 7, dtype=torch.long))
 
 
 @pytest.mark.parametrize("name", TASKS)
-def test_what_a_page_asks_is_what_torch_trains(name: str) -> None:
+def test_what_a_page_asks_is_what_torch_trains(name):
     task, source = TASKS[name], STARTS["ordinary"]
     batch = task.sample(4, Generator().manual_seed(0))
     cell = space(source)
@@ -114,7 +114,7 @@ def test_what_a_page_asks_is_what_torch_trains(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", TASKS)
-def test_no_honest_loss_is_below_the_best_predictors(name: str) -> None:
+def test_no_honest_loss_is_below_the_best_predictors(name):
     recorded = results.load(RECORD)["runs"][name]
     assert {*recorded} == {*STARTS}
     for kind, layer in recorded.items():
@@ -125,7 +125,7 @@ def test_no_honest_loss_is_below_the_best_predictors(name: str) -> None:
         assert layer["weights"] == sum(p.numel() for p in model.parameters())
 
 
-def test_a_page_is_given_all_of_it() -> None:
+def test_a_page_is_given_all_of_it():
     found = told()
     assert {*found["tasks"]} == {*TASKS} and {*found["starts"]} == {*STARTS}
     for name, task in TASKS.items():
@@ -153,12 +153,12 @@ def chance(letters: str) -> float:
 ALL = {x: chance(x) for x in map("".join, product(LETTERS, repeat=RING.length))}
 
 
-def test_its_chances_are_those_of_a_source() -> None:
+def test_its_chances_are_those_of_a_source():
     assert RING.letters == LETTERS
     assert math.isclose(sum(ALL.values()), 1)
 
 
-def test_the_floor_is_the_entropy_of_all_but_the_first_letter() -> None:
+def test_the_floor_is_the_entropy_of_all_but_the_first_letter():
     first = {letter: n / len(RING.text) for letter, n in Counter(RING.text).items()}
     whole = 0.0
     for x, p in ALL.items():
@@ -170,7 +170,7 @@ def test_the_floor_is_the_entropy_of_all_but_the_first_letter() -> None:
     assert math.isclose(RING.floor, whole / (RING.length - 1))
 
 
-def test_sequences_are_drawn_by_their_chances() -> None:
+def test_sequences_are_drawn_by_their_chances():
     n = 20_000
     drawn = Counter(map(tuple, RING.sample(n, Generator().manual_seed(0)).tolist()))
     for x, p in ALL.items():
@@ -179,6 +179,6 @@ def test_sequences_are_drawn_by_their_chances() -> None:
 
 
 @pytest.mark.parametrize("text", ["ab", "aab"])
-def test_a_ring_in_which_all_is_known_costs_nothing_after_two_letters(text: str) -> None:
+def test_a_ring_in_which_all_is_known_costs_nothing_after_two_letters(text):
     ring = Ring(text, 6)
     assert float(ring.losses(ring.sample(8, Generator().manual_seed(0)))[:, 1:].max()) == 0

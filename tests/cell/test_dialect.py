@@ -30,7 +30,7 @@ def translated(source: str) -> dict[str, Any]:
     return run(dialect.translated(source).partition("\n")[2], run(dialect.PRELUDE, {}))
 
 
-def test_what_is_said_otherwise_means_the_same() -> None:
+def test_what_is_said_otherwise_means_the_same():
     assert translated(SAID)["f"](1, 2, 3, x=4) == run(SAID, {})["f"](1, 2, 3, x=4)
     assert not unsaid(dialect.translated(SAID))
 
@@ -58,7 +58,7 @@ class Thing:
 '''
 
 
-def test_a_dataclass_is_compared_hashed_and_replaced_as_before() -> None:
+def test_a_dataclass_is_compared_hashed_and_replaced_as_before():
     space = translated(CLASS)
     Point, Thing = space["Point"], space["Thing"]
     assert Point(1) == Point(1, 2) != Point(2, 1) == Point(1).swapped()
@@ -67,7 +67,7 @@ def test_a_dataclass_is_compared_hashed_and_replaced_as_before() -> None:
         Point([])
 
 
-def test_types_are_left_out_and_classes_of_a_union_kept() -> None:
+def test_types_are_left_out_and_classes_of_a_union_kept():
     text = dialect.translated(
         "from typing import Any\nShape = tuple[int, ...]\nclass Ab: pass\nclass Bb: pass\n"
         "Either = Ab | Bb\nFIRST = [1, 2][0]\nx: int = 1\ny: int\n"
@@ -82,7 +82,7 @@ def test_types_are_left_out_and_classes_of_a_union_kept() -> None:
 @pytest.mark.parametrize(
     ("source", "line"), [("x = 1\nmatch x:\n    case 1: pass", 2), ("async def f(): pass", 1)]
 )
-def test_what_cannot_be_said_is_refused_with_its_line(source: str, line: int) -> None:
+def test_what_cannot_be_said_is_refused_with_its_line(source, line):
     with pytest.raises(dialect.NotInPageError, match=f"line {line}: a page's Python has no"):
         dialect.translated(source)
 
@@ -94,7 +94,7 @@ def unsaid(text: str) -> list[ast.AST]:
     return found + [each for each in inner if isinstance(each, ast.Starred)]
 
 
-def test_all_that_travels_to_a_page_can_be_said_there() -> None:
+def test_all_that_travels_to_a_page_can_be_said_there():
     there = engine.python()
     assert {"attn_notes/programs/lowering.py", "book/page/code/python/running.py"} <= {*there}
     modules = {name.removesuffix(".py").removesuffix("/__init__") for name in there}

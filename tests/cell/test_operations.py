@@ -20,7 +20,7 @@ TENSORS = (CELL / "_tensors.js").read_text("utf-8")
 BRIDGE = (CELL / "_bridge.js").read_text("utf-8")
 
 
-def test_operations_are_known_to_programs_and_to_the_page() -> None:
+def test_operations_are_known_to_programs_and_to_the_page():
     assert {*ENTRYWISE, *OTHERS} <= {*TABLE}
     for name in (*OTHERS, *EAGER):
         assert re.search(rf'"{name}"|\b{name}\b(:| \[|\()', TENSORS + BRIDGE), name
@@ -28,7 +28,7 @@ def test_operations_are_known_to_programs_and_to_the_page() -> None:
     assert made <= {*ENTRYWISE, *OTHERS, *EAGER}
 
 
-def test_what_an_entrywise_operation_computes_is_the_text_of_programs() -> None:
+def test_what_an_entrywise_operation_computes_is_the_text_of_programs():
     found = dict(re.findall(r"^  (\w+): \(a, b, c\) => (.*),$", engine.entrywise(), re.MULTILINE))
     assert [*found] == [*ENTRYWISE]
     assert (found["exp"], found["maximum"]) == ("exp(a)", "Math.max(a,b)")
@@ -43,7 +43,7 @@ assert SLOPED.keys() == {*UNARY, *BINARY, "where"}  # which the page tries: it h
 @pytest.mark.in_short(6)
 @pytest.mark.parametrize("name", [*UNARY, *BINARY])
 @given(seed=st.integers(0, 2**31 - 1), size=st.sampled_from([1, 3, 7, 13]))
-def test_a_gradient_is_torchs(name: str, seed: int, size: int) -> None:
+def test_a_gradient_is_torchs(name, seed, size):
     draw = Generator().manual_seed(seed)
     given_ = torch.rand(1 + (name in BINARY), size, generator=draw, dtype=torch.float64)
     given_ = given_ * 1.4 + 0.05
@@ -56,14 +56,14 @@ def test_a_gradient_is_torchs(name: str, seed: int, size: int) -> None:
     torch.testing.assert_close((*found,), true, rtol=1e-12, atol=1e-12)
 
 
-def test_each_operation_has_a_row() -> None:
+def test_each_operation_has_a_row():
     slopes = {row[0]: row[3] for row in reference.rows()}
     assert [*slopes] == [*ENTRYWISE, *OTHERS, *EAGER]
     assert slopes["mul"] == slopes["mm"] == "yes"
     assert slopes["argmax"] == slopes["eq"] == slopes["argsort"] == "no"
 
 
-def test_what_is_composed_is_called_as_torch_calls_it() -> None:
+def test_what_is_composed_is_called_as_torch_calls_it():
     found = reference.composed()
     assert {"softmax", "einsum", "pi", "randn"} <= {*found["torch"]}
     assert {"made", "entrywise", "ENTRYWISE"} & {*found["torch"]} == set()

@@ -52,7 +52,7 @@ def answer(report, check, verdict):
 
 @pytest.mark.in_short(11)
 @pytest.mark.parametrize("planted", [*PLANTED, *hidden.PLANTED], ids=lambda p: p.name)
-def test_a_planted_bug_is_found_and_named(planted) -> None:
+def test_a_planted_bug_is_found_and_named(planted):
     """Also behind zeros, chance, a cache, a window, or what raises on the way back."""
     report = asked(planted, 70 if "64" in planted.name else 20)
     found = answer(report, planted.check, planted.verdict)
@@ -62,13 +62,13 @@ def test_a_planted_bug_is_found_and_named(planted) -> None:
 
 @pytest.mark.in_short(8)
 @pytest.mark.parametrize("honest", [*HONEST, *hidden.HONEST], ids=lambda p: p.name)
-def test_an_honest_double_is_left_alone(honest) -> None:
+def test_an_honest_double_is_left_alone(honest):
     report = asked(honest, 20)
     assert report.ok and not report.warnings, str(report)
     report.raise_for_leak()
 
 
-def test_what_is_found_only_once_parameters_move_is_said_to_be_and_named() -> None:
+def test_what_is_found_only_once_parameters_move_is_said_to_be_and_named():
     said = "parameters are moved a little: `blocks.1.between.outer.0.weight` starts at zero"
     found = answer(asked(hidden.PLANTED[0], 12), "suffix", "leak").found
     assert found.endswith(f"once its {said}")
@@ -76,13 +76,13 @@ def test_what_is_found_only_once_parameters_move_is_said_to_be_and_named() -> No
     assert re.search(r"by the random numbers of draw \d+ of 32", str(asked(skipped, 12).bad[0]))
 
 
-def test_noise_that_cannot_be_repeated_is_said() -> None:
+def test_noise_that_cannot_be_repeated_is_said():
     noisy = next(each for each in hidden.HONEST if "blurs" in each.name)
     notes = asked(noisy, 12).notes
     assert any("noise that cannot be repeated" in note for note in notes)
 
 
-def test_whatever_raises_is_a_line_and_the_rest_stands() -> None:
+def test_whatever_raises_is_a_line_and_the_rest_stands():
     """A backward pass, a hook, a cache; and a leak stands whose module cannot be asked."""
     reports = {each.name: asked(each, 12) for each in hidden.PLANTED if "behind" in each.name}
     back = reports["behind what cannot be gone back through"]
@@ -108,14 +108,14 @@ def test_whatever_raises_is_a_line_and_the_rest_stands() -> None:
         (lambda y: {"logits": y, "others": y + 1}, ""),
     ],
 )
-def test_which_tensor_was_taken_for_the_logits_is_said(made, note) -> None:
+def test_which_tensor_was_taken_for_the_logits_is_said(made, note):
     model = Plain(Window(0))
     notes = read(lambda x: made(model(x)), modes=["eval"]).notes
     assert [each for each in notes if each != SHORT and each.startswith(note)] == [*notes[:-1]]
     assert len(notes) == 1 + bool(note)
 
 
-def test_a_text_within_the_reach_tells_nothing_of_it() -> None:
+def test_a_text_within_the_reach_tells_nothing_of_it():
     nothing, *reports = (read(Plain(Window(0)), reach=reach) for reach in (8, 2, 3, 4))
     assert "8 tokens tell nothing of a reach of 8" in answer(nothing, "reach", "not asked").found
     assert not nothing.ok and not nothing.bad
@@ -126,14 +126,14 @@ def test_a_text_within_the_reach_tells_nothing_of_it() -> None:
 @pytest.mark.slow
 @pytest.mark.by_day(2)
 @pytest.mark.parametrize("honest", HONEST, ids=lambda p: p.name)
-def test_an_honest_double_is_left_alone_where_it_is_long(honest) -> None:
+def test_an_honest_double_is_left_alone_where_it_is_long(honest):
     report = asked(honest, 130)
     assert report.ok and not report.warnings, str(report)
 
 
 @pytest.mark.in_short(6)
 @pytest.mark.parametrize("name", MORE)
-def test_further_models(name) -> None:
+def test_further_models(name):
     make, leaks = MORE[name]
     torch.manual_seed(3)
     report = read(make(), 14)
@@ -142,7 +142,7 @@ def test_further_models(name) -> None:
 
 @pytest.mark.in_short(2)
 @pytest.mark.parametrize("way", WAYS)
-def test_whatever_is_around_a_model(way) -> None:
+def test_whatever_is_around_a_model(way):
     torch.manual_seed(3)
     for ahead in (0, 1):
         report = read(WAYS[way](Plain(Window(ahead))))
@@ -152,7 +152,7 @@ def test_whatever_is_around_a_model(way) -> None:
 
 
 @pytest.mark.parametrize("looks_up", ["module", "function", "index"])
-def test_however_tokens_are_looked_up_a_slope_is_asked_of_it(looks_up) -> None:
+def test_however_tokens_are_looked_up_a_slope_is_asked_of_it(looks_up):
     """Among other things that are done with them."""
 
     def looked(m, x):
@@ -169,7 +169,7 @@ def test_however_tokens_are_looked_up_a_slope_is_asked_of_it(looks_up) -> None:
         assert answer(report, "suffix", "ok")
 
 
-def test_a_model_that_takes_keywords() -> None:
+def test_a_model_that_takes_keywords():
     class Named(Plain):
         def forward(self, *, input_ids):
             return {"logits": super().forward(input_ids)}
@@ -180,7 +180,7 @@ def test_a_model_that_takes_keywords() -> None:
 # In double as it is, it is asked in one precision only.
 @settings(max_examples=8)
 @given(data=st.data())
-def test_one_that_looks_for_one_token_is_found_where_it_is(data) -> None:
+def test_one_that_looks_for_one_token_is_found_where_it_is(data):
     t = data.draw(st.integers(3, 5))
     of = data.draw(st.integers(1, t - 1))
     to = data.draw(st.integers(0, of - 1))
@@ -194,7 +194,7 @@ def test_one_that_looks_for_one_token_is_found_where_it_is(data) -> None:
 
 @pytest.mark.in_short(2)
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
-def test_in_every_precision(dtype) -> None:
+def test_in_every_precision(dtype):
     torch.manual_seed(3)
     for ahead in (0, 1):
         report = read(Plain(Window(ahead)).to(dtype))
@@ -222,7 +222,7 @@ def state(model):
 
 
 @pytest.mark.parametrize("training", [True, False])
-def test_a_model_is_left_as_it_was(training) -> None:
+def test_a_model_is_left_as_it_was(training):
     """With a slope from before, a mode of its own, and what it would have made for itself."""
     model = Plain(Keeping()).train(training)
     model.head.train(not training)
@@ -237,7 +237,7 @@ def test_a_model_is_left_as_it_was(training) -> None:
     assert state(model) == before
 
 
-def test_a_leak_below_rounding_is_found_in_double_alone() -> None:
+def test_a_leak_below_rounding_is_found_in_double_alone():
     """A part in 1e9, in a model whose softmax asks for float32 by name."""
     torch.manual_seed(3)
     report, clean = (read(Plain(partial(in_floats, ahead=ahead)), 9) for ahead in (1e-9, 0))
@@ -248,7 +248,7 @@ def test_a_leak_below_rounding_is_found_in_double_alone() -> None:
 
 
 @pytest.mark.parametrize("leak", [0.0, 1e-9, 1e-2])
-def test_what_cannot_be_doubled_is_asked_as_it_is(leak) -> None:
+def test_what_cannot_be_doubled_is_asked_as_it_is(leak):
     """It says so, with what it would have found; and that is less."""
 
     def floats(m, x):
@@ -281,7 +281,7 @@ class Wide(nn.Module):
 
 
 @pytest.mark.parametrize("settings", [{"ahead": 1e-6}, {"late": 1e-6}])
-def test_of_a_large_vocabulary_mixtures_are_asked(settings) -> None:
+def test_of_a_large_vocabulary_mixtures_are_asked(settings):
     x, model = text(9, 3000), Wide(**settings)
     report = doubt.causal(Wide(), x, 3000)
     assert report.ok and report.notes[0] == "in the place of 3,000 logits, 61 mixtures of them"
@@ -292,13 +292,13 @@ def test_of_a_large_vocabulary_mixtures_are_asked(settings) -> None:
     assert all(value.equal(before[name]) for name, value in model.state_dict().items())
 
 
-def test_a_tied_head_is_mixed_and_the_embedding_is_not() -> None:
+def test_a_tied_head_is_mixed_and_the_embedding_is_not():
     model = Wide()
     model.head.weight = model.embed.weight
     assert doubt.causal(model, text(9, 3000), 3000).ok and model.head.weight is model.embed.weight
 
 
-def test_what_is_left_out_is_said() -> None:
+def test_what_is_left_out_is_said():
     model = Plain(Window(0))
     report = read(model, 100, budget=1e-9)
     (found,) = (a for a in report.answers if a.check == "suffix" and a.mode == "eval, double")
@@ -314,14 +314,14 @@ def test_what_is_left_out_is_said() -> None:
     assert answer(named, "suffix", "ok").left_out == "97 of 99 cuts, which were not named"
 
 
-def test_named_cuts_find_what_stands_there() -> None:
+def test_named_cuts_find_what_stands_there():
     model = Looks(49, 50, 4)
     assert not read(model, 100, cuts=[50], modes=["eval"]).ok
     found = read(model, 100, cuts=[7], modes=["eval"])
     assert answer(found, "suffix", "ok") and answer(found, "prefix", "ok")
 
 
-def test_a_model_of_one_length_only() -> None:
+def test_a_model_of_one_length_only():
     class Fixed(Plain):
         def forward(self, x):
             if x.shape != (1, 80):
@@ -337,7 +337,7 @@ def test_a_model_of_one_length_only() -> None:
         assert read(model, 80, modes=["eval"], without=checks).ok != bool(ahead)
 
 
-def test_a_report_says_who_reads_whom_by_how_much_and_where() -> None:
+def test_a_report_says_who_reads_whom_by_how_much_and_where():
     torch.manual_seed(3)
     report = read(Plain(Window(1)))
     assert not report.ok
@@ -384,7 +384,7 @@ BLAMED = {
 
 
 @pytest.mark.parametrize(("body", "part"), BLAMED.values(), ids=BLAMED)
-def test_the_part_that_leaks_is_named(body, part) -> None:
+def test_the_part_that_leaks_is_named(body, part):
     assert blamed(Plain(body)) == {part}
 
 
@@ -393,12 +393,12 @@ def of_logits(loss, y):
 
 
 @pytest.mark.parametrize("kind", [make_dataclass("Scored", ["loss", "scores"]), of_logits])
-def test_a_module_that_returns_an_object_is_named(kind) -> None:
+def test_a_module_that_returns_an_object_is_named(kind):
     way = lambda m, x: kind(None, m.of(x).roll(-1, 1))  # noqa: E731
     assert blamed(Made(way, of=Plain(nn.Identity()))) == {"the model (Made)"}
 
 
-def test_what_makes_a_leak_larger_is_not_blamed_for_it() -> None:
+def test_what_makes_a_leak_larger_is_not_blamed_for_it():
     """In half precision what leaves the first part is not far from what it should be."""
 
     def leaks(m, h):
@@ -414,7 +414,7 @@ def test_what_makes_a_leak_larger_is_not_blamed_for_it() -> None:
     assert named["eval, bfloat16"] in ("body.0 (Made)", "body (Sequential)")
 
 
-def test_without_what_is_needed_a_report_is_not_ok() -> None:
+def test_without_what_is_needed_a_report_is_not_ok():
     skipped, passed = doubt.Answer("", "not asked", needed=True), doubt.Answer("", "ok")
     for answers in ([skipped, passed], [skipped], []):
         assert not doubt.Report("", answers).ok
@@ -422,14 +422,14 @@ def test_without_what_is_needed_a_report_is_not_ok() -> None:
 
 
 @given(t=st.integers(2, 200))
-def test_cuts_are_all_there_is_each_once_and_edges_of_blocks_first(t) -> None:
+def test_cuts_are_all_there_is_each_once_and_edges_of_blocks_first(t):
     cuts = perturbations.cuts_of(t)
     assert sorted(cuts) == list(range(1, t))
     edges = {*cuts} & ({2**k + off for k in range(8) for off in (-1, 0, 1)} | {1, t - 1})
     assert {*cuts[: len(edges)]} == edges
 
 
-def test_every_change_is_asked_once() -> None:
+def test_every_change_is_asked_once():
     x = text(4, 3)[0]
     every, x = [(tuple(row.tolist()), cut) for row, cut in perturbations.each(x, 3)], (*x.tolist(),)
     singles = {(*x[:i], token, *x[i + 1 :]) for i in (1, 2, 3) for token in range(3)}
@@ -437,7 +437,7 @@ def test_every_change_is_asked_once() -> None:
     assert all(row[:cut] == x[:cut] for row, cut in every)
 
 
-def test_what_counts_grows_with_a_logit_and_is_no_less_than_for_one_of_the_usual_size() -> None:
+def test_what_counts_grows_with_a_logit_and_is_no_less_than_for_one_of_the_usual_size():
     asked = subject.Subject(Asked(lambda x, call: x), "eval, double", None, None)
     asked.eps, asked.scale, asked.noise = torch.finfo(torch.double).eps, 3.0, 1e-9
     before = torch.tensor([[[1e6, 0.0], [0.0, -2e6]]], dtype=torch.double)

@@ -61,7 +61,7 @@ def folder(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_model_is_asked_in_a_test_run(run, folder) -> None:
+def test_a_model_is_asked_in_a_test_run(run, folder):
     code, said = run("pytest", "-rA", "--doubt", "my/models.py:make")
     assert code == 0 and "1 passed" in said, said
     assert "causal, of Reads, 9 tokens of 7: ok" in said
@@ -74,7 +74,7 @@ def test_a_model_is_asked_in_a_test_run(run, folder) -> None:
 
 
 @pytest.mark.slow
-def test_what_cannot_be_asked_is_said(run, folder) -> None:
+def test_what_cannot_be_asked_is_said(run, folder):
     """In these words; `test_yours.py` has the others."""
     code, said = run("pytest", "--doubt", "my.models:raises")
     (error,) = (line for line in said.splitlines() if line.startswith("ERROR"))
@@ -82,7 +82,7 @@ def test_what_cannot_be_asked_is_said(run, folder) -> None:
 
 
 @pytest.mark.slow
-def test_a_model_is_asked_from_a_shell(run, folder) -> None:
+def test_a_model_is_asked_from_a_shell(run, folder):
     """With an exit status, as JSON, and as a page that asks for nothing."""
     code, said = run("attn_notes.doubt", "my/models.py:make", "--html", "a.html")
     assert code == 0 and "causal, of Reads, 9 tokens of 7: ok" in said, said
@@ -100,7 +100,7 @@ def test_a_model_is_asked_from_a_shell(run, folder) -> None:
 
 
 @pytest.mark.slow
-def test_nothing_is_loaded_unless_it_is_asked(run, folder) -> None:
+def test_nothing_is_loaded_unless_it_is_asked(run, folder):
     (folder / "conftest.py").write_text(ASKS)
     (folder / "test_one.py").write_text("def test_one(): pass\n")
     code, said = run("pytest", "-s")
@@ -109,14 +109,14 @@ def test_nothing_is_loaded_unless_it_is_asked(run, folder) -> None:
     assert code == 0 and "2 passed" in said and "loaded: ['attn_notes', 'torch']" in said, said
 
 
-def test_the_readme_says_how_many_are_asked() -> None:
+def test_the_readme_says_how_many_are_asked():
     said = " ".join((Path(__file__).parents[2] / "README.md").read_text("utf-8").split())
     assert f"of {len(PLANTED)} bugs rebuilt from public reports and {len(HONEST)} honest" in said
 
 
 # Of each by itself test_causal, test_rest and the other files here ask on every run.
 @pytest.mark.long
-def test_the_checks_find_what_is_planted_and_leave_alone_what_is_not(run, tmp_path) -> None:
+def test_the_checks_find_what_is_planted_and_leave_alone_what_is_not(run, tmp_path):
     code, said = run("attn_notes.doubt", "--self")
     assert code == 0, said
     head, *rows = [line.split() for line in said.splitlines()]

@@ -56,7 +56,7 @@ def ask(model, x):
 
 @settings(max_examples=12)
 @given(seed=st.integers(0, 10**6), vocabulary=st.sampled_from([5, 9, 60, 1000]))
-def test_labels_and_weights_are_read_off_whatever_they_are(seed, vocabulary) -> None:
+def test_labels_and_weights_are_read_off_whatever_they_are(seed, vocabulary):
     """Each logit answers for a place drawn at random, or for none, with a weight drawn as well."""
     g = Generator().manual_seed(seed)
     to = torch.randint(14, (14,), generator=g)
@@ -74,7 +74,7 @@ def test_labels_and_weights_are_read_off_whatever_they_are(seed, vocabulary) -> 
     assert found == pytest.approx(asked, rel=2e-3)
 
 
-def test_an_arrow_goes_from_what_was_read_to_what_is_asked() -> None:
+def test_an_arrow_goes_from_what_was_read_to_what_is_asked():
     every = {(row, place, row, place + 1) for row in (0, 1) for place in range(10)}
     assert ends(doubt.targets(plain, TEXTS[:2], V)) == every
     assert {to - place for _, place, _, to in ends(doubt.targets(twice, TEXTS, V))} == {2}
@@ -87,7 +87,7 @@ def test_an_arrow_goes_from_what_was_read_to_what_is_asked() -> None:
 # In words
 
 
-def test_what_is_said_of_labels() -> None:
+def test_what_is_said_of_labels():
     back = lambda z, x: F.cross_entropy(z[:, 2:].mT, x[:, :-2])  # noqa: E731
     both = lambda z, x: plain(z[:, :6], x[:, :6]) + twice(z[:, 6:], x[:, 6:])  # noqa: E731
     for loss, words in (
@@ -102,7 +102,7 @@ def test_what_is_said_of_labels() -> None:
     assert doubt.targets(twice, TEXTS, V, ahead=2).ok and doubt.targets(own, TEXTS, V, ahead=0).ok
 
 
-def test_what_is_said_of_rows_documents_and_what_counts() -> None:
+def test_what_is_said_of_rows_documents_and_what_counts():
     joined = "the logit at 10 of row 0 answers for token 0 of row 1"
     asked = f"{joined}: are rows joined before they are shifted?"
     assert told(mislabelled.joined)["rows"] == ("wrong", asked)
@@ -121,7 +121,7 @@ def test_what_is_said_of_rows_documents_and_what_counts() -> None:
     assert told(plain, ignored)["counted"] == ("ok", "all 32 tokens")
 
 
-def test_what_is_said_of_weights() -> None:
+def test_what_is_said_of_weights():
     assert told(plain)["weights"][1] == "all alike, 0.025 each, 1 together"
     assert told(total)["weights"][1] == "all alike, 1 each, 40 together"
     uneven, short = told(mislabelled.of_rows, PADDED[:2], pad=PAD), told(mislabelled.of_rows)
@@ -135,7 +135,7 @@ def test_what_is_said_of_weights() -> None:
     assert not doubt.targets(by_kind, TEXTS, V, weights=lambda x: kinds[x]).bad
 
 
-def test_what_is_said_of_rows_and_batches_that_are_empty() -> None:
+def test_what_is_said_of_rows_and_batches_that_are_empty():
     harmless = "a row with nothing to answer for does no harm"
     assert told(mean)["empty"] == ("ok", f"{harmless}; a whole batch makes NaN")
     assert told(total)["empty"][1].endswith("harm")
@@ -143,7 +143,7 @@ def test_what_is_said_of_rows_and_batches_that_are_empty() -> None:
     assert nothing.bad[0].found == "the loss or its slope is no finite number"
 
 
-def test_what_is_said_of_a_batch_in_parts() -> None:
+def test_what_is_said_of_a_batch_in_parts():
     assert told(plain, parts=2)["accumulated"] == (
         "ok",
         "in 2 parts a token weighs what it weighs at once; where a row is shorter in 2 parts a "
@@ -176,7 +176,7 @@ def mixed(logits, x):
 
 
 @pytest.mark.parametrize("v", [3, V, 5000])
-def test_a_softmax_before_a_loss_is_told_and_what_looks_like_it_is_not(v) -> None:
+def test_a_softmax_before_a_loss_is_told_and_what_looks_like_it_is_not(v):
     x = torch.randint(v, (3, 7), generator=Generator().manual_seed(v))
     for before in (1.0, 20.0):  # a cap of so much
         capped = lambda z, c=before: c * (z / c).tanh() if c > 1 else z  # noqa: E731
@@ -196,7 +196,7 @@ def test_a_softmax_before_a_loss_is_told_and_what_looks_like_it_is_not(v) -> Non
 
 
 @pytest.mark.parametrize("divided", [0.1, 0.7, 4.0])
-def test_a_softmax_of_divided_logits_is_told_by_what_a_token_can_get(divided) -> None:
+def test_a_softmax_of_divided_logits_is_told_by_what_a_token_can_get(divided):
     for squash, smoothing in product((lambda z: z.softmax(-1), torch.sigmoid), (0.0, 0.1)):
         divides = lambda z, f=squash: f(z / divided)  # noqa: E731
         loss = mislabelled.squeezed(divides, label_smoothing=smoothing)
@@ -220,7 +220,7 @@ def softly(weights, z_loss, logits, x):
 
 
 @pytest.mark.parametrize("z_loss", [0.0, 1e-4])
-def test_weights_of_soft_labels_and_of_rows_pushed_away_are_read(z_loss) -> None:
+def test_weights_of_soft_labels_and_of_rows_pushed_away_are_read(z_loss):
     even, uneven = torch.ones(4), torch.tensor([1.0, 1.0, 1.0, 2.0])
     right = doubt.targets(partial(softly, even, z_loss), TEXTS, V)
     assert right.ok and said(right)["weights"][1].startswith("all alike")
@@ -235,7 +235,7 @@ def test_weights_of_soft_labels_and_of_rows_pushed_away_are_read(z_loss) -> None
         assert said(few)["weights"][1].startswith("a token of row 0 weighs 0.025, of row 2 0.05")
 
 
-def test_weights_that_cannot_be_read_are_asked_for() -> None:
+def test_weights_that_cannot_be_read_are_asked_for():
     """A weight that falls with the label's probability, and labels that are soft beside."""
 
     def faded(logits, x):
@@ -247,7 +247,7 @@ def test_weights_that_cannot_be_read_are_asked_for() -> None:
     assert not report.ok and not report.bad
 
 
-def test_a_loss_of_directions_alone_is_accused_of_no_weights() -> None:
+def test_a_loss_of_directions_alone_is_accused_of_no_weights():
     """As of LogitNorm (Wei et al., 2022): however long logits are, it is the same."""
     turned = lambda z, x: plain(F.normalize(z, dim=-1) / 0.04, x)  # noqa: E731
     report = doubt.targets(turned, TEXTS, V)
@@ -256,13 +256,13 @@ def test_a_loss_of_directions_alone_is_accused_of_no_weights() -> None:
     assert not report.ok and not report.bad
 
 
-def test_a_softmax_that_is_missing_is_told_and_a_logarithm_asked_for() -> None:
+def test_a_softmax_that_is_missing_is_told_and_a_logarithm_asked_for():
     bare = lambda z, x: F.nll_loss(z[:, :-1].flatten(0, 1), x[:, 1:].flatten())  # noqa: E731
     for loss, said in ((bare, "wrong .*is a softmax missing"), (minus_p, "ok .*logarithm meant")):
         assert re.match(rf"{said}\?$", " ".join(told(loss)["softmax"]))
 
 
-def test_a_softmax_in_a_model_is_told() -> None:
+def test_a_softmax_in_a_model_is_told():
     assert told(in_turn)["softmax"] == ("not asked", "the loss returns no number")
     for right in (True, False):
         model = nn.Sequential(Model(), nn.LogSoftmax(-1) if right else nn.Softmax(-1))
@@ -303,7 +303,7 @@ def certain(logits, x):
 
 
 @pytest.mark.parametrize("loss", [in_turn, in_place, one_by_one, focal, sampled, certain])
-def test_an_honest_loss_is_left_alone_however_it_is_written(loss) -> None:
+def test_an_honest_loss_is_left_alone_however_it_is_written(loss):
     report = doubt.targets(loss, TEXTS % 50, V)
     assert report.ok and not report.warnings, report
     off = doubt.targets(lambda z, x: loss(z[:, :-1], x[:, 1:]), TEXTS % 50, V)
@@ -311,13 +311,13 @@ def test_an_honest_loss_is_left_alone_however_it_is_written(loss) -> None:
 
 
 @pytest.mark.parametrize(("v", "form"), [(3, (2, 6)), (8, (3, 16)), (5000, (1, 40))])
-def test_any_vocabulary_and_any_form(v, form) -> None:
+def test_any_vocabulary_and_any_form(v, form):
     x = torch.randint(v, form, generator=Generator().manual_seed(3))
     assert doubt.targets(mean, x, v).ok
     assert doubt.targets(lambda z, x: mean(z[:, :-1], x[:, 1:]), x, v).bad
 
 
-def test_a_token_that_is_passed_over_and_not_told() -> None:
+def test_a_token_that_is_passed_over_and_not_told():
     """It is drawn as well, and what it stands in the place of is counted all the same."""
     passed = lambda z, x: F.cross_entropy(z[:, :-1].mT, x[:, 1:], ignore_index=5)  # noqa: E731
     for v in (8, V):
@@ -342,14 +342,14 @@ def several(shifts, model, x):
     return sum(by * F.cross_entropy(z[:, :-n].mT, x[:, n:]) for z, n, by in both)
 
 
-def test_a_row_that_is_pushed_away_is_wrong_where_weights_say_that_it_is_not() -> None:
+def test_a_row_that_is_pushed_away_is_wrong_where_weights_say_that_it_is_not():
     signs, even = torch.tensor([1.0, -1.0, 1.0, -1.0])[:, None], torch.ones(TEXTS.shape)
     loss = lambda z, x: (signs[: len(x)] * losses(z, x)).mean()  # noqa: E731
     assert doubt.targets(loss, TEXTS, V, weights=even).bad
     assert doubt.targets(loss, TEXTS, V, weights=signs * even).ok
 
 
-def test_several_tokens_at_a_time_are_a_head_each_and_a_shift_is_seen_beside_them() -> None:
+def test_several_tokens_at_a_time_are_a_head_each_and_a_shift_is_seen_beside_them():
     asked = doubt.targets(partial(several, (1, 2)), TEXTS, V, model=Heads())
     assert asked.ok and "further heads" in str(asked)
     assert {arrow.to - arrow.place for arrow in asked.arrows} == {1}
@@ -399,7 +399,7 @@ BY_TORCH = pytest.param("by torch", marks=LACKS)
 
 
 @pytest.mark.parametrize("way", ["step by step", BY_TORCH, "einsum", "in chunks"])
-def test_a_model_is_heard_wherever_its_logits_are_made(way) -> None:
+def test_a_model_is_heard_wherever_its_logits_are_made(way):
     model = Written(way)
     before = {name: value.clone() for name, value in model.state_dict().items()}
     model.head.weight.grad = torch.ones(V, 8)
@@ -472,7 +472,7 @@ WRITTEN = [by_mask, by_number, unpadded, time_first, the_last, exits, of_two]
 
 
 @pytest.mark.parametrize("loss", WRITTEN)
-def test_a_state_is_followed_to_its_place(loss) -> None:
+def test_a_state_is_followed_to_its_place(loss):
     asked = {"model": States(), "pad": PAD}
     right, off = (doubt.targets(partial(loss, n=n), PADDED, V, **asked) for n in (1, 2))
     assert right.ok and not right.warnings, right
@@ -480,14 +480,14 @@ def test_a_state_is_followed_to_its_place(loss) -> None:
 
 
 @pytest.mark.skipif(not hasattr(torch.compiler, "set_stance"), reason="compiled, it runs alone")
-def test_a_model_that_is_compiled_is_heard() -> None:
+def test_a_model_that_is_compiled_is_heard():
     for shifts in (1, 2):
         model = torch.compile(Model(shifts), backend="eager")
         report = doubt.targets(lambda m, x: m(x, labels=x), TEXTS, V, model=model)
         assert report.ok == (shifts == 1) and len(report.arrows) == 44 - 4 * shifts
 
 
-def test_functions_tables_and_loops_around_a_model() -> None:
+def test_functions_tables_and_loops_around_a_model():
     table, model = nn.Parameter(torch.randn(V, V)), Model()
     for asked in (lambda x: table[x], nn.Embedding(V, V), model, lambda x: model(x)):
         assert doubt.targets(ask, TEXTS, V, model=asked).ok
@@ -508,7 +508,7 @@ def test_functions_tables_and_loops_around_a_model() -> None:
 # What cannot be asked
 
 
-def test_what_cannot_be_asked_is_said() -> None:
+def test_what_cannot_be_asked_is_said():
     for loss, why in (
         (lambda z, x: 1 / 0, "could not be asked: ZeroDivisionError: division by zero"),
         (lambda z, x: 3.0, "the loss hangs on no logits that were seen"),
@@ -529,7 +529,7 @@ def test_what_cannot_be_asked_is_said() -> None:
     assert "torch.eye" in doubt.targets(hidden, TEXTS, V, model=Model()).answers[0].found
 
 
-def test_long_texts_are_cut_and_it_is_said(monkeypatch) -> None:
+def test_long_texts_are_cut_and_it_is_said(monkeypatch):
     monkeypatch.setattr(asked_of, "NUMBERS", 2**12)
     report = doubt.targets(plain, TEXTS.repeat(3, 1), V)
     assert report.ok and "8 texts of 8 tokens of 60" in str(report)
@@ -538,7 +538,7 @@ def test_long_texts_are_cut_and_it_is_said(monkeypatch) -> None:
         doubt.targets(plain, TEXTS.repeat(3, 1), V, weights=torch.ones(12, 11))
 
 
-def test_pieces_that_are_shifted_one_by_one_are_warned_of() -> None:
+def test_pieces_that_are_shifted_one_by_one_are_warned_of():
     def by_pieces(z, x):
         parts = zip(z.split(4, 1), x.split(4, 1), strict=True)
         each = [F.cross_entropy(a[:, :-1].mT, b[:, 1:], reduction="sum") for a, b in parts]

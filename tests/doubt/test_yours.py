@@ -49,7 +49,7 @@ def file(tmp_path, monkeypatch):
     return path
 
 
-def test_a_file_and_a_module_are_the_same_and_a_file_is_read_anew(file, monkeypatch) -> None:
+def test_a_file_and_a_module_are_the_same_and_a_file_is_read_anew(file, monkeypatch):
     """Also one of the same size and the same second, which Python itself takes for the old one."""
     monkeypatch.setattr(sys, "dont_write_bytecode", False)
     second = file.stat().st_mtime
@@ -74,12 +74,12 @@ def test_a_file_and_a_module_are_the_same_and_a_file_is_read_anew(file, monkeypa
         ("a_model_of_mine.py:two", ValueError, "returns model, tokens and vocabulary"),
     ],
 )
-def test_a_wrong_name_is_told(file, where, error, message) -> None:
+def test_a_wrong_name_is_told(file, where, error, message):
     with pytest.raises(error, match=message):
         doubt.made(where)
 
 
-def test_what_one_tool_raises_costs_no_other_its_report() -> None:
+def test_what_one_tool_raises_costs_no_other_its_report():
     x = torch.randint(9, (3, 8), generator=torch.Generator().manual_seed(0))
     model = nn.Sequential(nn.Embedding(9, 4), nn.Linear(4, 9))
     loss = lambda m, x: nn.functional.cross_entropy(m(x)[:, 1:-1].mT, x[:, 2:])  # noqa: E731
@@ -125,13 +125,13 @@ WHOLE = {"floor": GOOD, "control": "The same without.", "compared": compared()}
         ({"compared": None}, "no verdict; a comparison is missing"),
     ],
 )
-def test_a_verdict_needs_all_of_it_and_nothing_void(change, verdict) -> None:
+def test_a_verdict_needs_all_of_it_and_nothing_void(change, verdict):
     audit = doubt.Audit("It helps.", "a page", **WHOLE | change)
     assert audit.verdict == verdict
     assert f"## Verdict\n\n{verdict}\n" in str(audit)
 
 
-def test_what_is_handed_in_says_all_of_it_in_its_order() -> None:
+def test_what_is_handed_in_says_all_of_it_in_its_order():
     text = str(Audit("It helps.", "a page", **WHOLE, others=[GOOD]))
     headings = [line.strip("# ") for line in text.splitlines() if line.startswith("#")]
     parts = ["An audit", "Verdict", "Floor", "Control", "Rate", "Seeds"]
@@ -143,14 +143,14 @@ def test_what_is_handed_in_says_all_of_it_in_its_order() -> None:
     assert all(word in nothing for word in ("None was worked out.", "None were tried.", "Nothing."))
 
 
-def test_what_is_found_when_asked_for_is_written_as_an_import_too() -> None:
+def test_what_is_found_when_asked_for_is_written_as_an_import_too():
     """The build copies what a notebook's imports lead to, as they are written."""
     written = imported_names(Path(doubt.__file__).read_text("utf-8"), "attn_notes.doubt")
     for name in doubt.__all__:
         assert f"{getattr(doubt, name).__module__}.{name}" in written
 
 
-def test_a_printed_line_fits_a_page_and_keeps_its_words() -> None:
+def test_a_printed_line_fits_a_page_and_keeps_its_words():
     """Columns are as wide as what stands in them."""
     answers = [Answer("a.long.name", "ok", found="good"), Answer("b", "ok", found="x")]
     first, second = str(Report("slope", answers)).splitlines()[1:]
@@ -163,7 +163,7 @@ def test_a_printed_line_fits_a_page_and_keeps_its_words() -> None:
     assert all(line.startswith(" " * 10) for line in lines[1:])
 
 
-def test_a_report_in_a_line_has_its_head_and_how_many_answers() -> None:
+def test_a_report_in_a_line_has_its_head_and_how_many_answers():
     model = nn.Sequential(nn.Embedding(5, 4), nn.Linear(4, 5))
     report = doubt.causal(model, torch.arange(10)[None] % 5, 5)
     head, *rest = str(report).splitlines()
@@ -171,7 +171,7 @@ def test_a_report_in_a_line_has_its_head_and_how_many_answers() -> None:
     assert len(report.answers) > 3 and len(rest) >= len(report.answers)
 
 
-def test_a_comparison_in_a_line_has_its_effect_and_none_of_its_tensors() -> None:
+def test_a_comparison_in_a_line_has_its_effect_and_none_of_its_tensors():
     def way(off):
         return lambda rate, seeds: off + rate + torch.tensor([s % 7 for s in seeds]) / 10
 

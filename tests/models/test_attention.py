@@ -7,7 +7,7 @@ from torch.testing import assert_close
 from attn_notes.models.attention import StandardAttention, causal_attention, causal_softmax, rotate
 
 
-def test_equals_torchs_own(generator) -> None:
+def test_equals_torchs_own(generator):
     q, k = torch.randn(2, 3, 5, 7, 11, generator=generator).double()
     v = torch.randn(3, 5, 7, 13, generator=generator).double()
     values, attention = causal_attention(q, k, v)
@@ -16,7 +16,7 @@ def test_equals_torchs_own(generator) -> None:
     assert (attention.triu(1) == 0).all()
 
 
-def test_a_mask_hides_what_it_says_and_never_a_position_from_itself(generator) -> None:
+def test_a_mask_hides_what_it_says_and_never_a_position_from_itself(generator):
     """Two texts in a row of tokens, and padding between them."""
     q, k, v = qkv = torch.randn(3, 2, 3, 7, 5, generator=generator).double()
     of = torch.tensor([0, 0, 0, -1, 1, 1, 1])
@@ -33,7 +33,7 @@ def test_a_mask_hides_what_it_says_and_never_a_position_from_itself(generator) -
     assert (padded[:, 4:, 3] == 0).all() and (padded[:, 3, 3] > 0).all()
 
 
-def test_shapes_are_checked_while_testing() -> None:
+def test_shapes_are_checked_while_testing():
     with pytest.raises(jaxtyping.TypeCheckError):
         causal_attention(torch.ones(2, 3, 5), torch.ones(2, 3, 7), torch.ones(2, 3, 5))
 
@@ -49,7 +49,7 @@ def turned(x, base):
 
 
 @pytest.mark.parametrize("base", [10_000.0, 7.0])
-def test_rotary_positions_are_complex_multiplication(base, generator) -> None:
+def test_rotary_positions_are_complex_multiplication(base, generator):
     q, k = torch.randn(2, 3, 11, 14, generator=generator, dtype=torch.float64)
     expected = turned(q, base) @ turned(k, base).mT
     # Angles are in single precision.
@@ -57,14 +57,14 @@ def test_rotary_positions_are_complex_multiplication(base, generator) -> None:
     assert_close(rotate(q)[:, 0], q[:, 0, [*range(0, 14, 2), *range(1, 14, 2)]])
 
 
-def test_what_goes_on_from_an_offset_is_turned_as_the_whole(generator) -> None:
+def test_what_goes_on_from_an_offset_is_turned_as_the_whole(generator):
     x = torch.randn(2, 13, 14, generator=generator, dtype=torch.float64)
     for offset in (0, 1, 5, 12):
         rest = rotate(x[:, offset:], 7.0, offset=offset)
         assert torch.equal(rest, rotate(x, 7.0)[:, offset:])
 
 
-def test_a_layer_equals_torchs_own_head_by_head(generator) -> None:
+def test_a_layer_equals_torchs_own_head_by_head(generator):
     layer = StandardAttention(11, 3, 14, generator).double()
     x = torch.randn(2, 7, 11, generator=generator, dtype=torch.float64)
     q, k, v = (x @ layer.qkv.weight.T).unflatten(-1, (3, 3, 14)).permute(2, 0, 3, 1, 4)

@@ -12,7 +12,7 @@ from attn_notes.models.deep_qkv import VARIANTS, Config, Sorter
 from attn_notes.tasks import sorting
 
 
-def test_without_positions_only_proportions_are_seen() -> None:
+def test_without_positions_only_proportions_are_seen():
     """The same last token after the same proportions gives the same logits; else others."""
     model = Sorter(Config("plain", positions=False), Generator().manual_seed(2))
 
@@ -75,7 +75,7 @@ def config_of(heads, per_head, **more):
     length=st.integers(1, 11),
     seed=st.integers(0, 999),
 )
-def test_forward_equals_an_independent_one(config, length, seed) -> None:
+def test_forward_equals_an_independent_one(config, length, seed):
     generator = Generator().manual_seed(seed)
     model = Sorter(config, generator).double()
     for p in model.parameters():  # off the start, where LayerNorms are trivial
@@ -93,7 +93,7 @@ def test_forward_equals_an_independent_one(config, length, seed) -> None:
 
 class TestTrace:
     @pytest.mark.parametrize("seed", range(4))
-    def test_says_what_sort_does(self, seed) -> None:
+    def test_says_what_sort_does(self, seed):
         model = Sorter(Config(), Generator().manual_seed(seed))
         steps = model.trace("cab")
         assert sorting.decode([s.choice for s in steps]) == model.sort("cab")
@@ -105,7 +105,7 @@ class TestTrace:
             assert_close(step.attention, attention[0, :, -1])
             assert step.choice == int(expected.argmax())
 
-    def test_never_writes_the_separator(self) -> None:
+    def test_never_writes_the_separator(self):
         model = Sorter(Config(), Generator().manual_seed(0))
         with torch.no_grad():  # a model whose favourite token is SEP, wherever it stands
             model.norm.weight.zero_()

@@ -35,13 +35,13 @@ def name(module):
 
 
 @pytest.mark.parametrize("module", CORRECTED, ids=name)
-def test_the_defaults_are_corrected_and_the_published_parts_have_a_name(module) -> None:
+def test_the_defaults_are_corrected_and_the_published_parts_have_a_name(module):
     ours, published = asdict(module.Config()), asdict(module.PUBLISHED)
     assert {part: ours[part] for part in ours if ours[part] != published[part]} == CORRECTED[module]
 
 
 @pytest.mark.parametrize("module", MODELS, ids=name)
-def test_a_model_comes_from_its_generator_alone(module) -> None:
+def test_a_model_comes_from_its_generator_alone(module):
     before = torch.get_rng_state()
     one, same, other = (
         MODELS[module](module.Config(), Generator().manual_seed(seed)).state_dict()
@@ -53,7 +53,7 @@ def test_a_model_comes_from_its_generator_alone(module) -> None:
 
 
 @pytest.mark.parametrize("module", CAUSAL, ids=name)
-def test_by_default_no_model_reads_the_future(module) -> None:
+def test_by_default_no_model_reads_the_future(module):
     """Of small ones whose weights are far from their start."""
     config, generator = module.Config(), Generator().manual_seed(0)
     sizes = {"vocabulary": 5, **({"width": 8} if hasattr(config, "width") else {})}
@@ -63,7 +63,7 @@ def test_by_default_no_model_reads_the_future(module) -> None:
     assert future_leak(model, torch.randint(5, (3, 5), generator=generator), 5) == 0
 
 
-def test_nor_does_a_dialectical_head_unless_it_is_the_published_one() -> None:
+def test_nor_does_a_dialectical_head_unless_it_is_the_published_one():
     x = torch.randn(2, 5, 128, generator=Generator().manual_seed(1))
     changed = torch.cat([x[:, :3], -x[:, 3:]], 1)
     for config, reads in ((dialectical.Config(), False), (dialectical.PUBLISHED, True)):

@@ -135,7 +135,7 @@ def independent_forward(model, x):
     length=st.integers(1, 5),
     seed=st.integers(0, 9999),
 )
-def test_forward_equals_an_independent(config, steps, length, seed) -> None:
+def test_forward_equals_an_independent(config, steps, length, seed):
     """And where attention reads the past, padding may stand anywhere, and a row in no batch."""
     model = make(config, seed, steps=steps)
     x = strings(3, length, seed)
@@ -156,19 +156,19 @@ def test_forward_equals_an_independent(config, steps, length, seed) -> None:
         assert_close(model(x[0]), logits[0])
 
 
-def test_the_published_mask_leaks() -> None:
+def test_the_published_mask_leaks():
     model = make(Config(mask="published"))
     assert future_leak(model, strings(5, 7), V) > 1e-3
 
 
-def test_the_published_halting_leaks_by_itself() -> None:
+def test_the_published_halting_leaks_by_itself():
     """A token that has started again stops when the last one halts, which may come after it."""
     config = Config(values="opposed", tension="cosine", halting="published", tension_tau=0.5)
     model = make(config, seed=6, steps=8)  # not in every model does a token start again
     assert future_leak(model, strings(1, 7), V) > 1e-3
 
 
-def test_the_published_streams_attend_evenly_and_alike() -> None:
+def test_the_published_streams_attend_evenly_and_alike():
     model, x = make(replace(PUBLISHED, tension_tau=0.0, halt_eps=0.0)), strings(5, 7)
     _, observed = model.observe(x)
     kept = (x != PAD).double()
@@ -181,14 +181,14 @@ def test_the_published_streams_attend_evenly_and_alike() -> None:
     assert head.qkv.weight.grad[:5].abs().max() > 1e-3  # W_q, by the other ways
 
 
-def test_published_tension_is_one_by_construction_and_never_halts(generator) -> None:
+def test_published_tension_is_one_by_construction_and_never_halts(generator):
     x = strings(5, 29)
     _, observed = LanguageModel(PUBLISHED, generator).observe(x)
     assert observed.tension.transpose(1, 2)[x != PAD].min() > 0.95
     assert torch.equal(observed.steps, 6 * (x != PAD))
 
 
-def test_published_rows_depend_on_their_batch_mates() -> None:
+def test_published_rows_depend_on_their_batch_mates():
     """Some do, in one of a dozen models."""
     x, config = strings(17, 7), replace(PUBLISHED, tension_tau=0.5, halt_eps=0.3)
     for model in (make(config, seed, steps=8) for seed in range(12)):
@@ -198,7 +198,7 @@ def test_published_rows_depend_on_their_batch_mates() -> None:
     raise AssertionError("every row is what it is alone")
 
 
-def test_corrected_streams_begin_opposed(generator) -> None:
+def test_corrected_streams_begin_opposed(generator):
     head = LanguageModel(Config(), generator).block.head
     assert torch.equal(head.tilt[:, 0], -head.tilt[:, 1])
     assert head.tilt.std().item() == pytest.approx(1 / 8, rel=0.3)  # 1 / √64
@@ -207,7 +207,7 @@ def test_corrected_streams_begin_opposed(generator) -> None:
     assert observed.tension[0, 0, 5:].min() > Config().tension_tau
 
 
-def test_sizes_are_the_published_ones() -> None:
+def test_sizes_are_the_published_ones():
     c = PUBLISHED
     assert (c.width, c.head_dim, c.steps, c.min_steps, c.context) == (128, 64, 6, 1, 256)
     assert (c.halt_eps, c.tension_tau) == (5e-4, 0.15)
@@ -215,12 +215,12 @@ def test_sizes_are_the_published_ones() -> None:
 
 
 @pytest.mark.parametrize("config", [Config(), PUBLISHED])
-def test_padding_is_what_the_config_says(config) -> None:
+def test_padding_is_what_the_config_says(config):
     x, model = torch.tensor([[2, 3, 0, 0]]), make(replace(config, pad=0))
     assert_close(model(x)[:, :2], make(config)(x.masked_fill(x == 0, PAD))[:, :2])
 
 
-def test_a_batch_of_padding_takes_the_sources_first_step() -> None:
+def test_a_batch_of_padding_takes_the_sources_first_step():
     """The source asks only after a step whether anyone still moves."""
     x = torch.full((1, 4), PAD)
     logits, observed = make(PUBLISHED, steps=3).observe(x)

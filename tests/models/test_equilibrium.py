@@ -55,7 +55,7 @@ def independent_force(model, z, x):
     seed=st.integers(0, 9999),
 )
 @torch.no_grad()
-def test_force_equals_an_independent_one(heads, batch, length, strength, damping, seed) -> None:
+def test_force_equals_an_independent_one(heads, batch, length, strength, damping, seed):
     config = replace(SMALL, width=5 * heads, heads=heads, strength=strength, damping=damping)
     model = make(config, seed)
     z, x = states(2, batch, length, config.width, seed=seed)
@@ -63,7 +63,7 @@ def test_force_equals_an_independent_one(heads, batch, length, strength, damping
 
 
 @torch.no_grad()
-def test_the_embedding_by_its_kinds() -> None:
+def test_the_embedding_by_its_kinds():
     x = tokens(3, 5)
     raw = make(replace(SMALL, input="raw"))
     expected = torch.stack([raw.token[row] for row in x]) + raw.position[:5]
@@ -71,7 +71,7 @@ def test_the_embedding_by_its_kinds() -> None:
     assert_close(make().embed(x), F.layer_norm(expected, expected.shape[-1:]))
 
 
-def test_what_is_learned_by_the_kind_of_embedding() -> None:
+def test_what_is_learned_by_the_kind_of_embedding():
     fixed, learned = make(), make(replace(SMALL, embedding="learned"))
     names = ["block.qkv.weight", "block.o.weight", "unembedding.weight"]
     assert [name for name, _ in fixed.named_parameters()] == names
@@ -81,7 +81,7 @@ def test_what_is_learned_by_the_kind_of_embedding() -> None:
 
 
 @torch.no_grad()
-def test_without_attention_the_way_to_rest_is_known() -> None:
+def test_without_attention_the_way_to_rest_is_known():
     """Rest is at x / (1 + s c), and each step leaves 1 − ε (1 + s c) of the way there."""
     model = make(replace(SMALL, strength=0.5, damping=3.0))
     model.block.o.weight.zero_()
@@ -92,7 +92,7 @@ def test_without_attention_the_way_to_rest_is_known() -> None:
 
 
 @torch.no_grad()
-def test_at_rest_nothing_moves_and_each_sequence_rests_alone() -> None:
+def test_at_rest_nothing_moves_and_each_sequence_rests_alone():
     model, x = make(), tokens(3, 5)
     z = model.settle(x)
     assert_close(independent_force(model, z, model.embed(x)), torch.zeros_like(z))
@@ -103,7 +103,7 @@ def test_at_rest_nothing_moves_and_each_sequence_rests_alone() -> None:
 
 
 @torch.no_grad()
-def test_observed_are_all_states_and_what_was_left() -> None:
+def test_observed_are_all_states_and_what_was_left():
     model, x = make(replace(SMALL, relaxation=Relaxation(6, 0.4))), tokens(3, 5)
     logits, seen = model.observe(x)
     z = start = model.embed(x)
@@ -117,7 +117,7 @@ def test_observed_are_all_states_and_what_was_left() -> None:
     assert_close(seen.attention, model.block.attend(seen.states[-1])[1])
 
 
-def test_a_state_that_still_moves_is_reported() -> None:
+def test_a_state_that_still_moves_is_reported():
     hurried, broken = make(replace(SMALL, relaxation=Relaxation(3, 0.1))), make()
     said = r"3 steps of 0.1: by the test of the force, .*e"
     with pytest.warns(equilibrium.NotSettledWarning, match=said):
@@ -128,7 +128,7 @@ def test_a_state_that_still_moves_is_reported() -> None:
         broken.settle(tokens(2, 5))
 
 
-def test_the_published_test_passes_anything_if_the_step_is_small() -> None:
+def test_the_published_test_passes_anything_if_the_step_is_small():
     """Not one step is taken, and none is needed."""
     config, x = replace(SMALL, test="step", relaxation=Relaxation(0, 1e-4)), tokens(2, 5)
     z, model = make(config).settle(x), make(replace(config, test="force"))
@@ -138,7 +138,7 @@ def test_the_published_test_passes_anything_if_the_step_is_small() -> None:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_anderson_solves_n_linear_equations_in_n_steps(seed) -> None:
+def test_anderson_solves_n_linear_equations_in_n_steps(seed):
     """It is then GMRES (Walker and Ni, 2011), whose n-th Krylov space is all there is.
 
     One more step moves from the mixture to the solution.
@@ -154,7 +154,7 @@ def test_anderson_solves_n_linear_equations_in_n_steps(seed) -> None:
     assert error(Relaxation(8, 0.7, memory=8)) < 1e-6 and error(Relaxation(8, 0.7)) > 1e-5
 
 
-def test_the_mixture_is_the_smallest() -> None:
+def test_the_mixture_is_the_smallest():
     fields, z = states(3, 2, 5, 4, seed=1), states(3, 2, 5, 4, seed=2)
     mixed, field = equilibrium.mix(z, fields)
     for n in range(2):
@@ -169,14 +169,14 @@ def test_the_mixture_is_the_smallest() -> None:
 
 
 @torch.no_grad()
-def test_published_and_corrected_come_to_rest_at_their_sizes() -> None:
+def test_published_and_corrected_come_to_rest_at_their_sizes():
     for config in (PUBLISHED, Config()):
         model = LanguageModel(config, Generator().manual_seed(3))
         x = torch.randint(65, (2, 64), generator=Generator().manual_seed(4))
         assert_close(F.linear(model.settle(x), model.unembedding.weight), model(x))
 
 
-def test_a_restless_sequence_does_not_hide_among_calm_ones() -> None:
+def test_a_restless_sequence_does_not_hide_among_calm_ones():
     """The test of the force looks at each; the published one looks at the whole batch."""
     config = Config(width=8, heads=2, vocabulary=7, context=6)
     model, x = LanguageModel(config, Generator().manual_seed(0)), tokens(64, 6, seed=1)
@@ -196,13 +196,13 @@ def test_a_restless_sequence_does_not_hide_among_calm_ones() -> None:
     assert equilibrium.residual(model.block.force(model.embed(many)), z) < TOLERANCE["force"]
 
 
-def test_the_corrected_step_stops_at_once_where_attention_does_nothing() -> None:
+def test_the_corrected_step_stops_at_once_where_attention_does_nothing():
     config = Config()
     assert 1 - config.relaxation.step * (1 + config.strength * config.damping) == 0
     assert TOLERANCE == {"step": 1e-2, "force": 1e-3}  # the first is the source's
 
 
-def test_anderson_mixes_the_last_states_and_no_others() -> None:
+def test_anderson_mixes_the_last_states_and_no_others():
     matrix = torch.tensor([[-1.0, 0.6, 0.0], [-0.6, -0.5, 0.2], [0.1, 0.0, -0.8]]).double()
 
     def field(z):

@@ -22,7 +22,7 @@ LAYERS = MASKED | {
 
 
 @pytest.mark.parametrize("name", LAYERS)
-def test_a_layer_stands_where_one_of_torchs_would(name, generator) -> None:
+def test_a_layer_stands_where_one_of_torchs_would(name, generator):
     layers = [LAYERS[name](generator) for _ in range(2)]
     x = torch.randn(2, 7, WIDTH, generator=generator)
     first, _ = layers[0].observe(x)
@@ -31,7 +31,7 @@ def test_a_layer_stands_where_one_of_torchs_would(name, generator) -> None:
 
 
 @pytest.mark.parametrize("name", MASKED)
-def test_a_mask_keeps_texts_of_a_row_apart(name, generator) -> None:
+def test_a_mask_keeps_texts_of_a_row_apart(name, generator):
     """Each is read as if it stood alone: what rotary positions turn depends on distances only."""
     layer = MASKED[name](generator).double()
     x = torch.randn(2, 11, WIDTH, generator=generator, dtype=torch.float64)

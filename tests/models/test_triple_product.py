@@ -69,7 +69,7 @@ KINDS += ["the query itself", "zero", "long keys"]
     exponent=st.integers(-6, 5),
     seed=st.integers(0, 9999),
 )
-def test_the_stable_form_is_true_everywhere(kind, d, exponent, seed) -> None:
+def test_the_stable_form_is_true_everywhere(kind, d, exponent, seed):
     q, k, r = vectors(kind, d, 10.0**exponent, Generator().manual_seed(seed))
     truth, largest = true_volume(q, k, r), hadamard(q, k, r).square()
     stable = VOLUMES["stable"](q, k, r)
@@ -83,7 +83,7 @@ def test_the_stable_form_is_true_everywhere(kind, d, exponent, seed) -> None:
 
 
 @given(kind=st.sampled_from(KINDS), exponent=st.integers(-3, 3), seed=st.integers(0, 9999))
-def test_the_residual_keeps_digits_in_single_precision(kind, exponent, seed) -> None:
+def test_the_residual_keeps_digits_in_single_precision(kind, exponent, seed):
     """The error of the volume's square root is single rounding of the lengths, not its square."""
     q, k, r = vectors(kind, 7, 10.0**exponent, Generator().manual_seed(seed))
     truth, residual = true_volume(q, k, r), VOLUMES["residual"](q, k, r).double()
@@ -91,7 +91,7 @@ def test_the_residual_keeps_digits_in_single_precision(kind, exponent, seed) -> 
     assert ((residual.sqrt() - truth.sqrt()).abs() <= 5e-6 * hadamard(q, k, r)).all()
 
 
-def test_the_published_form_goes_negative_and_the_stable_one_does_not(generator) -> None:
+def test_the_published_form_goes_negative_and_the_stable_one_does_not(generator):
     q, k, r = vectors("in the plane", 16, 1.0, generator)
     q, k, r = q[:1], 1000 * torch.cat([k] * 20) * torch.rand(140, 1, generator=generator), r[:1]
     published, stable = VOLUMES["expanded"](q, k, r), VOLUMES["stable"](q, k, r)
@@ -101,7 +101,7 @@ def test_the_published_form_goes_negative_and_the_stable_one_does_not(generator)
 
 
 @pytest.mark.parametrize("form", [*VOLUMES, "cos2"])
-def test_gradients_are_finite(form) -> None:
+def test_gradients_are_finite(form):
     function = cos2_to_plane if form == "cos2" else VOLUMES[form]
     for kind, scale in itertools.product(KINDS, [1e-12, 1e-4, 1.0, 1e3]):
         inputs = [x.requires_grad_() for x in vectors(kind, 6, scale, Generator().manual_seed(1))]
@@ -110,7 +110,7 @@ def test_gradients_are_finite(form) -> None:
 
 
 @pytest.mark.parametrize("form", ["projected", "residual", "stable"])
-def test_gradients_equal_those_of_the_determinant(form, generator) -> None:
+def test_gradients_equal_those_of_the_determinant(form, generator):
     q, r = torch.randn(2, 2, 3, 5, generator=generator, dtype=torch.float64).requires_grad_()
     k = torch.randn(2, 7, 5, generator=generator, dtype=torch.float64, requires_grad=True)
     weights = torch.randn(2, 3, 7, generator=generator, dtype=torch.float64)
@@ -129,7 +129,7 @@ def test_gradients_equal_those_of_the_determinant(form, generator) -> None:
     scale=st.floats(0.3, 2),
     seed=st.integers(0, 999),
 )
-def test_quadratic_features_give_the_same_score(d, t, scale, seed) -> None:
+def test_quadratic_features_give_the_same_score(d, t, scale, seed):
     generator = Generator().manual_seed(seed)
     q, k, r, v = scale * torch.randn(4, 3, 2, t, d, generator=generator, dtype=torch.float64)
     phi, psi = triple_product.quadratic_features(q, k, r)
@@ -140,7 +140,7 @@ def test_quadratic_features_give_the_same_score(d, t, scale, seed) -> None:
     assert_close(triple_product.feature_attention(q, k, r, v), scores.softmax(-1) @ v)
 
 
-def test_angles_are_angles(generator) -> None:
+def test_angles_are_angles(generator):
     """cos² to the plane: what a least-squares fit of the key by q and r explains."""
     q, r = torch.randn(2, 5, 7, generator=generator, dtype=torch.float64)
     k = torch.randn(11, 7, generator=generator, dtype=torch.float64)
@@ -155,7 +155,7 @@ def test_angles_are_angles(generator) -> None:
 
 
 @pytest.mark.parametrize("length", [1.0, -3.0, 1e-3, 1e3, 0.0])
-def test_without_a_plane_the_angle_is_to_the_query(length, generator) -> None:
+def test_without_a_plane_the_angle_is_to_the_query(length, generator):
     q, k = torch.randn(5, 16, generator=generator), torch.randn(7, 16, generator=generator)
     cosines = (q @ k.T) / (q.norm(dim=1)[:, None] * k.norm(dim=1))
     assert_close(cos2_to_plane(q, k, length * q), cosines**2, rtol=0, atol=2e-3)
@@ -219,7 +219,7 @@ def independent_forward(model, x, loudness):
     length=st.integers(1, 7),
     seed=st.integers(0, 999),
 )
-def test_forward_equals_an_independent_one(config, length, seed) -> None:
+def test_forward_equals_an_independent_one(config, length, seed):
     generator = Generator().manual_seed(seed)
     model = AttentionOnly(config, generator).double()
     for p in model.parameters():
@@ -239,12 +239,12 @@ def test_forward_equals_an_independent_one(config, length, seed) -> None:
     assert_close(attention.sum(-1), torch.ones_like(attention[..., 0]))
 
 
-def test_the_volume_is_the_published_score() -> None:
+def test_the_volume_is_the_published_score():
     assert (triple_product.PUBLISHED.score, triple_product.PUBLISHED.form) == ("volume", "expanded")
 
 
 @pytest.mark.parametrize("form", VOLUMES)
-def test_a_layer_uses_the_form_that_it_was_made_with(form, generator, monkeypatch) -> None:
+def test_a_layer_uses_the_form_that_it_was_made_with(form, generator, monkeypatch):
     called = []
     for name, volume in VOLUMES.items():
         monkeypatch.setitem(VOLUMES, name, lambda *x, n=name, v=volume: called.append(n) or v(*x))
@@ -253,7 +253,7 @@ def test_a_layer_uses_the_form_that_it_was_made_with(form, generator, monkeypatc
 
 
 @pytest.mark.parametrize("score", SCORES)
-def test_what_attention_is_made_from_gives_it_back(score, generator) -> None:
+def test_what_attention_is_made_from_gives_it_back(score, generator):
     config = Config(score, vocabulary=7, width=13, heads=3, head_dim=4, layers=2, residual=True)
     model = AttentionOnly(config, generator).double().requires_grad_(False)
     x = torch.randint(0, 7, (2, 11), generator=generator)
@@ -271,7 +271,7 @@ def test_what_attention_is_made_from_gives_it_back(score, generator) -> None:
 
 @pytest.mark.parametrize("scale", [1e-13, 1e-9, 1e-6, 1.0, 1e6, 1e15])
 @pytest.mark.parametrize("near", [1.0, 1e-3])
-def test_an_angle_is_one_at_all_lengths(scale, near, generator) -> None:
+def test_an_angle_is_one_at_all_lengths(scale, near, generator):
     q, noise = torch.randn(2, 5, 7, generator=generator)
     k, r = torch.randn(11, 7, generator=generator), q + near * noise
     found = cos2_to_plane(scale * q, k / scale, scale * r)
@@ -281,7 +281,7 @@ def test_an_angle_is_one_at_all_lengths(scale, near, generator) -> None:
 
 
 @pytest.mark.parametrize("near", [1e-2, 1e-3, 1e-4, 3e-5])
-def test_the_plane_of_near_parallels_has_a_right_angle(near, generator) -> None:
+def test_the_plane_of_near_parallels_has_a_right_angle(near, generator):
     """No cosine is above 1. One that projects on two directions askew is, by the cosine of these.
 
     A single orthogonalisation leaves them askew by rounding over `near`.

@@ -94,7 +94,7 @@ def independent_step(model, x, state):
     cycles=st.integers(1, 2),
     seed=st.integers(0, 9999),
 )
-def test_two_supervision_steps_equal_independent_ones(parts, kind, seed, **sizes) -> None:
+def test_two_supervision_steps_equal_independent_ones(parts, kind, seed, **sizes):
     # With the published norm a difference may grow tenfold at each use of the network.
     model = make(seed, kind, **parts, **sizes, layers=1, cells=5)
     x = puzzles(model, 2, seed)
@@ -108,7 +108,7 @@ def test_two_supervision_steps_equal_independent_ones(parts, kind, seed, **sizes
             state = expected[:2]
 
 
-def test_parameter_counts(generator) -> None:
+def test_parameter_counts(generator):
     def count(config):
         return sum(p.numel() for p in TRM(config, generator).parameters())
 
@@ -121,7 +121,7 @@ def test_parameter_counts(generator) -> None:
     assert count(attending) == 4_856_833 + 2 * (4 * 512**2 - 3 * 82 * 256)
 
 
-def test_the_state_is_carried_on() -> None:
+def test_the_state_is_carried_on():
     model = make()
     x = puzzles(model)
     traced, state = model.trace(x, 3), None
@@ -132,7 +132,7 @@ def test_the_state_is_carried_on() -> None:
     assert not torch.allclose(traced[0][0], traced[0][1])
 
 
-def test_the_path_passes_every_use_of_the_network_and_ends_at_the_step() -> None:
+def test_the_path_passes_every_use_of_the_network_and_ends_at_the_step():
     model = make()
     c, x, start = model.config, puzzles(model), model.start(3)
     path, output = [*model.path(model.embed(x), start)], model(x)
@@ -144,7 +144,7 @@ def test_the_path_passes_every_use_of_the_network_and_ends_at_the_step() -> None
         assert torch.equal(after.y, before.y) != (after.z is before.z)
 
 
-def test_only_the_last_cycle_has_a_gradient_and_none_goes_on_to_the_next_step() -> None:
+def test_only_the_last_cycle_has_a_gradient_and_none_goes_on_to_the_next_step():
     model = make(cycles=3)
     x = puzzles(model)
     assert not model(x).state.y.requires_grad and not model(x).state.z.requires_grad
@@ -162,14 +162,14 @@ def test_only_the_last_cycle_has_a_gradient_and_none_goes_on_to_the_next_step() 
             assert_close(a, b, rtol=0, atol=0)
 
 
-def test_a_swiglu_is_as_wide_as_two_thirds_of_the_expansion_rounded_up() -> None:
+def test_a_swiglu_is_as_wide_as_two_thirds_of_the_expansion_rounded_up():
     config = Config(expansion=2.0, multiple=4)
     # 2 · 2/3 · 50 = 66.7, 67 when rounded, 68 as a multiple of four; of 51 it is 68 at once.
     assert [config.inner(width) for width in (50, 51, 52)] == [68, 68, 72]
     assert replace(config, multiple=1).inner(50) == 67
 
 
-def test_truncated_normal_has_its_deviation_after_the_cut(generator) -> None:
+def test_truncated_normal_has_its_deviation_after_the_cut(generator):
     x = trm.truncated_normal(torch.empty(200_000), 0.3, generator)
     assert abs(x.std().item() / 0.3 - 1) < 5 / math.sqrt(2 * 200_000)
     edge = 2 * 0.3 / 0.87962566  # of a normal number that share is left by a cut at two sigmas
@@ -178,7 +178,7 @@ def test_truncated_normal_has_its_deviation_after_the_cut(generator) -> None:
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 @pytest.mark.parametrize("size", [1e-2, 1.0, 300.0, 60_000.0])
-def test_norm_in_half_precision_is_that_of_single(dtype, size) -> None:
+def test_norm_in_half_precision_is_that_of_single(dtype, size):
     """Rounded once, at the end. The square of 300 is more than float16 has."""
     x = (torch.randn(3, 5, 7, generator=Generator().manual_seed(0)).clamp(-1, 1) * size).to(dtype)
     for dim in (-1, -2):

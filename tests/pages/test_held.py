@@ -1,7 +1,5 @@
 """The instruments, where they could fail unseen: what is told in one line, what in none; `Says`."""
 
-from pathlib import Path
-
 import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook
@@ -26,7 +24,7 @@ CHANGES = [
 
 
 @pytest.mark.parametrize(("now", "place", "said"), CHANGES)
-def test_what_differs_is_told_with_its_place(now: str, place: str, said: str) -> None:
+def test_what_differs_is_told_with_its_place(now, place, said):
     at = min(range(4), key=lambda i: PAGE[i].split()[:1] != now.split()[:1])
     page = [*PAGE[:at], now, *PAGE[at + 1 :]]
     found = [each.said for each in differences(PAGE, page)]
@@ -34,7 +32,7 @@ def test_what_differs_is_told_with_its_place(now: str, place: str, said: str) ->
     assert all(each.startswith(place) and each.endswith(said) for each in found), found
 
 
-def test_lines_come_and_go() -> None:
+def test_lines_come_and_go():
     assert [each.said for each in differences(PAGE, PAGE[:2] + PAGE[3:])] == [
         "race: figure: Who is first: gone: line blue: (0.500, 0.366)"
     ]
@@ -42,7 +40,7 @@ def test_lines_come_and_go() -> None:
     assert [d.said for d in differences(PAGE, new)] == ["new: table", "table: new: held: 27 of 32"]
 
 
-def test_of_the_differences_those_are_taken_over_that_one_wants(tmp_path: Path) -> None:
+def test_of_the_differences_those_are_taken_over_that_one_wants(tmp_path):
     file, now = tmp_path / "page.txt", ["one", "  2 of 5", "two", "  0.40", "  gone"]
     hold(file, now, "all")
     other = ["one", "  3 of 5", "two", "  0.50"]
@@ -52,7 +50,7 @@ def test_of_the_differences_those_are_taken_over_that_one_wants(tmp_path: Path) 
     assert not hold(file, other, "all") and not hold(file, other, None)
 
 
-def test_what_is_not_recorded_is_named_and_not_trained(tmp_path, monkeypatch) -> None:
+def test_what_is_not_recorded_is_named_and_not_trained(tmp_path, monkeypatch):
     def page(kind: str) -> list[str]:
         code = f"from book.lessons.deep_qkv.recipe import *\ntrain_kind('plain', {kind})"
         notebook = new_notebook(cells=[new_code_cell(code, id="cell")])

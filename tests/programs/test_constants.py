@@ -41,43 +41,43 @@ FLOATS = st.floats() | st.floats(width=32) | st.integers(-3, 3).map(float)
 
 
 @given(FLOATS)
-def test_a_number_is_read_as_it_was(x) -> None:
+def test_a_number_is_read_as_it_was(x):
     text = constants.number(x)
     assert bits([read(text)]) == bits([x])
     assert not text.startswith("-"), "after a minus sign it would be a decrement"
 
 
 @given(st.lists(FLOATS, max_size=12), st.integers(0, 99))
-def test_numbers_are_written_as_they_are(data, start) -> None:
+def test_numbers_are_written_as_they_are(data, start):
     at, numbers = written(constants.javascript(data, start))
     assert at == start and bits(numbers) == bits(data)
 
 
 @given(st.lists(st.tuples(FLOATS, st.integers(1, 9)), max_size=5))
-def test_runs_are_written_as_they_are(runs) -> None:
+def test_runs_are_written_as_they_are(runs):
     data = [value for value, count in runs for _ in range(count)]
     assert bits(written(constants.javascript(data, 3))[1]) == bits(data)
 
 
 @given(st.integers(-50, 50), st.integers(-9, 9), st.integers(3, 200))
-def test_a_ramp_is_a_rule(first, step, count) -> None:
+def test_a_ramp_is_a_rule(first, step, count):
     data = [float(first + i * step) for i in range(count)]
     text = constants.javascript(data, 8)
     assert text.startswith("for(") and written(text) == (8, data) and constants.length(data) == 2
 
 
-def test_lengths_are_those_of_the_texts() -> None:
+def test_lengths_are_those_of_the_texts():
     mask = [0.0] * 50 + [-math.inf] * 50
     assert constants.length(mask) == 4 and len(constants.javascript(mask, 0)) < 120
     assert constants.length([math.sin(i) for i in range(77)]) == 77 and constants.length([]) == 2
 
 
 @pytest.mark.parametrize("data", [[0.0, -0.0] * 5, [-0.0] * 3, [-2.0, -1.0, -0.0, 1.0]])
-def test_a_zeros_sign_is_kept(data) -> None:
+def test_a_zeros_sign_is_kept(data):
     assert bits(written(constants.javascript(data, 0))[1]) == bits(data)
 
 
-def test_what_single_precision_can_say_has_few_digits() -> None:
+def test_what_single_precision_can_say_has_few_digits():
     data = [float(np.float32(x)) for x in (0.1, 0.7, 0.3)]
     text = constants.javascript(data, 0)
     assert "0.1," in text and bits(written(text)[1]) == bits(data)

@@ -31,7 +31,7 @@ def exported(function):
 # --- What it holds
 
 
-def test_the_text_says_what_the_object_says() -> None:
+def test_the_text_says_what_the_object_says():
     def attend(tensors):
         scores = tensors["queries"] @ tensors["keys"].T
         return {"attention": scores.softmax(-1), "scores": scores}
@@ -46,14 +46,14 @@ def test_the_text_says_what_the_object_says() -> None:
     assert program.outputs["attention"].shape == (3, 5)
 
 
-def test_two_exports_of_a_step_are_one_text() -> None:
+def test_two_exports_of_a_step_are_one_text():
     models = [nn.Sequential(nn.Linear(3, 2), nn.LayerNorm(2)) for _ in range(2)]
     loss = lambda m, x: m(x).sin().sum()  # noqa: E731
     first, second = (training.step(m, loss, X["x"], clip=1.0) for m in models)
     assert first == second
 
 
-def test_an_examples_strides_do_not_count() -> None:
+def test_an_examples_strides_do_not_count():
     turned = {"x": X["x"].T.contiguous().T}
     assert programs.export(lambda t: {"y": 2 * t["x"]}, turned) == exported(lambda x: 2 * x)
 
@@ -61,7 +61,7 @@ def test_an_examples_strides_do_not_count() -> None:
 # --- Strides that somebody gives
 
 
-def test_strides_over_whole_memory_are_followed() -> None:
+def test_strides_over_whole_memory_are_followed():
     program = exported(lambda x: x.as_strided((4, 3), (1, 1), 0) * 2)
     (kernel,) = re.findall(r"function k\d+\(.*\)\{(.*)\}", program.module)
     assert re.search(r"p\d\+i0\+i1\]", kernel)  # both dimensions step by one
@@ -77,7 +77,7 @@ PARTS = [
 
 
 @pytest.mark.parametrize("part", PARTS[:4])
-def test_strides_over_a_part_count_from_where_the_whole_begins(part) -> None:
+def test_strides_over_a_part_count_from_where_the_whole_begins(part):
     """It is the program of the same strides over the whole."""
 
     whole = torch.exp if "exp" in part.__code__.co_names else lambda x: x
@@ -87,14 +87,14 @@ def test_strides_over_a_part_count_from_where_the_whole_begins(part) -> None:
 
 
 @pytest.mark.parametrize("part", PARTS)
-def test_strides_over_a_part_without_a_beginning_are_refused(part) -> None:
+def test_strides_over_a_part_without_a_beginning_are_refused(part):
     """They count from where the part begins, of which a program knows nothing."""
     with refused(match=r"as_strided.* a part of its memory"):
         exported(lambda x: part(x).as_strided((2,), (1,)) + 1)
 
 
 @pytest.mark.parametrize("layer", [nn.BatchNorm1d(3), nn.utils.spectral_norm(nn.Linear(3, 3))])
-def test_a_layer_that_updates_its_own_numbers_is_refused_and_left_as_it_was(layer) -> None:
+def test_a_layer_that_updates_its_own_numbers_is_refused_and_left_as_it_was(layer):
     before = {name: x.clone() for name, x in layer.named_buffers()}
     with refused(match=r"updates numbers|_u is changed"):
         training.step(layer, lambda model, x: model(x).sum(), X["x"])
@@ -134,7 +134,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("function", "sentence"), REFUSED)
-def test_what_no_program_can_do_is_named_with_its_line(function, sentence) -> None:
+def test_what_no_program_can_do_is_named_with_its_line(function, sentence):
     with refused(match=sentence) as found:
         exported(function)
     assert str(found.value).endswith(asked_for_in(function))
@@ -146,7 +146,7 @@ def asked_for_in(function, after=0):
     return f"asked for in {file}, line {line}: {linecache.getline(file, line).strip()}"
 
 
-def test_the_gradient_of_an_operation_is_named_with_that_operation_and_its_line() -> None:
+def test_the_gradient_of_an_operation_is_named_with_that_operation_and_its_line():
     def loss(model, x):
         y = model(x).prod(-1)
         return y.sum()
@@ -159,7 +159,7 @@ def test_the_gradient_of_an_operation_is_named_with_that_operation_and_its_line(
     )
 
 
-def test_a_line_of_a_notebook_is_named() -> None:
+def test_a_line_of_a_notebook_is_named():
     """Which is in no file, but Python knows what it says."""
     cell, text = "/tmp/ipykernel_1/2.py", "def f(t):\n    return {'y': t['x'].logcumsumexp(0)}\n"
     linecache.cache[cell] = (len(text), None, text.splitlines(keepends=True), cell)
@@ -169,7 +169,7 @@ def test_a_line_of_a_notebook_is_named() -> None:
         programs.export(names["f"], X)
 
 
-def test_what_torch_itself_refuses_is_left_to_it() -> None:
+def test_what_torch_itself_refuses_is_left_to_it():
     """Tensors without numbers may be multiplied whatever their dtypes are."""
     with pytest.raises(RuntimeError, match="same dtype") as found:
         exported(lambda x: x @ torch.ones(3, 2, dtype=torch.float64))
@@ -177,20 +177,20 @@ def test_what_torch_itself_refuses_is_left_to_it() -> None:
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.uint8, torch.complex64])
-def test_what_is_given_in_another_precision_is_refused_by_name(dtype) -> None:
+def test_what_is_given_in_another_precision_is_refused_by_name(dtype):
     """Even where the function widens it at once: a page would not have rounded it."""
     with refused(match=rf"^The input z is {dtype}, and a pro"):
         programs.export(lambda t: {"y": t["z"].float()}, {**X, "z": torch.ones(3, dtype=dtype)})
 
 
-def test_what_hangs_on_shapes_may_be_kept() -> None:
+def test_what_hangs_on_shapes_may_be_kept():
     """A table of positions, made in the first call for all others."""
     tables = {}
     turned = lambda x: x * tables.setdefault(len(x), torch.arange(3.0).cos())  # noqa: E731
     assert "0.5403023" in exported(turned).module
 
 
-def test_as_many_constants_as_may_be_are_taken() -> None:
+def test_as_many_constants_as_may_be_are_taken():
     few = MANY[:-1]
     assert exported(lambda x: x.sum() * few).size >= constants.MOST
 
@@ -199,7 +199,7 @@ def test_as_many_constants_as_may_be_are_taken() -> None:
 
 
 @pytest.mark.parametrize("name", READS)
-def test_what_hangs_on_an_inputs_numbers_is_named_with_its_line(name) -> None:
+def test_what_hangs_on_an_inputs_numbers_is_named_with_its_line(name):
     operation, function = READS[name]
     with refused() as found:
         programs.export(lambda t: {"y": function(t["x"])}, {"x": torch.tensor([1.0, 2.0])})
@@ -224,7 +224,7 @@ LAST = st.sampled_from([*FOLLOWS, *(function for _, function in READS.values())]
 @settings(max_examples=settings.default.max_examples // 6)  # type: ignore[union-attr]
 @given(FEW, LAST, NUMBERS, NUMBERS)
 @example([], READS["length"][1], [1.0, 1.0, 1.0], [1.0, -1.0, -1.0])
-def test_a_text_has_no_number_of_its_example(first, last, one, other) -> None:
+def test_a_text_has_no_number_of_its_example(first, last, one, other):
     """Whatever the numbers are it is the same, or is refused."""
     functions, texts = [*first, last], []
     for numbers in (one, other):
@@ -249,7 +249,7 @@ def test_a_text_has_no_number_of_its_example(first, last, one, other) -> None:
         ((X["x"], torch.zeros(2, 2)), ["batch.0", "batch.1"]),
     ],
 )
-def test_a_steps_names_are_those_of_model_and_batch(batch, names) -> None:
+def test_a_steps_names_are_those_of_model_and_batch(batch, names):
     def loss(model, given):
         assert type(given) is type(batch)
         if isinstance(given, Tensor):
@@ -264,7 +264,7 @@ def test_a_steps_names_are_those_of_model_and_batch(batch, names) -> None:
     assert program.outputs["loss"].shape == () and list(training.named(batch)) == names
 
 
-def test_what_is_frozen_is_an_input_without_a_gradient() -> None:
+def test_what_is_frozen_is_an_input_without_a_gradient():
     model = nn.Sequential(nn.Linear(3, 2), nn.Linear(2, 1))
     model[0].requires_grad_(False)
     program = training.step(model, lambda m, x: m(x).square().sum(), X["x"], clip=1.0)
@@ -274,12 +274,12 @@ def test_what_is_frozen_is_an_input_without_a_gradient() -> None:
         training.step(model.requires_grad_(False), lambda m, x: m(x).sum(), X["x"])
 
 
-def test_buffers_are_inputs_of_their_own_names() -> None:
+def test_buffers_are_inputs_of_their_own_names():
     program = training.step(Two(), lambda m, x: m(x)[0].square().sum(), X["x"])
     assert list(program.inputs) == ["layer.weight", "layer.bias", "buffer.shift", "batch"]
 
 
-def test_what_a_loss_gives_besides_is_an_output() -> None:
+def test_what_a_loss_gives_besides_is_an_output():
     def loss(model, x):
         y = model(x)
         return y.sum(), {"answers": y.argmax(-1), "y": y}
@@ -306,7 +306,7 @@ class Two(nn.Module):
         return self.layer(x) * z
 
 
-def test_a_methods_inputs_are_its_own_and_the_weights() -> None:
+def test_a_methods_inputs_are_its_own_and_the_weights():
     program = forward(Two(), X, ("y", "e"))
     assert list(program.inputs) == ["shift", "layer.weight", "layer.bias", "x"]
     assert {name: slot.shape for name, slot in program.outputs.items()} == {

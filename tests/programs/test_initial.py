@@ -113,7 +113,7 @@ def assert_spec(found, wanted, what) -> None:
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_every_model_starts_as_documented(name) -> None:
+def test_every_model_starts_as_documented(name):
     found = initial.draws(MODELS[name])
     model = MODELS[name](Generator().manual_seed(5))
     numbers = dict(model.named_parameters())
@@ -132,7 +132,7 @@ def test_every_model_starts_as_documented(name) -> None:
             assert (numbers[key] == spec["value"]).all(), key
 
 
-def test_opposed_poles_are_a_sum_of_draws() -> None:
+def test_opposed_poles_are_a_sum_of_draws():
     spec = initial.draws(MODELS["dialectical"])["block.head.poles.weight"]
     assert [part["draw"] for part in spec["of"]] == ["uniform", "normal"]
     assert_spec(spec["of"][0], kaiming(5), "V₊")
@@ -145,7 +145,7 @@ def held(make):
     return lambda generator: nn.ParameterDict({"w": make(generator)})
 
 
-def test_multiples_and_shifts_are_read() -> None:
+def test_multiples_and_shifts_are_read():
     """Of u from 0 to 1: 3 - 2 u lies between 1 and 3; of n: 2 n + 1 has mean 1."""
     found = initial.draws(held(lambda g: 3 - 2 * torch.rand(4, 5, generator=g)))["w"]
     assert_spec(found, {"draw": "uniform", "low": 1.0, "high": 3.0}, "w")
@@ -153,7 +153,7 @@ def test_multiples_and_shifts_are_read() -> None:
     assert_spec(found, {"draw": "normal", "mean": 1.0, "std": 2.0}, "w")
 
 
-def test_places_in_a_transpose_are_told_apart() -> None:
+def test_places_in_a_transpose_are_told_apart():
     """More than a thousand numbers, whose places have two digits."""
     spec = initial.draws(held(lambda g: torch.randn(60, 40, generator=g).T.contiguous()))["w"]
     drawn, numbers = torch.randn(2400, generator=Generator().manual_seed(2)), torch.zeros(2400)
@@ -182,6 +182,6 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("sentence", REFUSED)
-def test_what_cannot_be_told_is_refused(sentence) -> None:
+def test_what_cannot_be_told_is_refused(sentence):
     with pytest.raises(ValueError, match=sentence):
         initial.draws(REFUSED[sentence])

@@ -32,7 +32,7 @@ def program():
     return training.step(MODEL, loss, BATCH)
 
 
-def test_a_folder_has_the_program_its_numbers_and_what_goes_around_it(program, tmp_path) -> None:
+def test_a_folder_has_the_program_its_numbers_and_what_goes_around_it(program, tmp_path):
     """The numbers as they are, and the page all of it once more."""
     more = [training.named(BATCH), training.named({"x": BATCH["x"] / 3, "y": BATCH["y"]})]
     draws = initial.draws(build) | {"another": {"draw": "constant"}}
@@ -55,14 +55,14 @@ def test_a_folder_has_the_program_its_numbers_and_what_goes_around_it(program, t
         assert (folder / name).read_text("utf-8") == (source.HERE / name).read_text("utf-8")
 
 
-def test_double_keeps_every_digit(program, tmp_path) -> None:
+def test_double_keeps_every_digit(program, tmp_path):
     inputs = INPUTS | {"weight": torch.full((2, 3), 1 / 3, dtype=torch.float64)}
     program.save(tmp_path, inputs, double=True, **HOW)
     kept = json.loads((tmp_path / "weights.json").read_text("utf-8"))["weight"]["base64"]
     assert set(np.frombuffer(b64decode(kept), "<f8").tolist()) == {1 / 3}
 
 
-def test_what_has_nothing_to_train_has_no_page(program, tmp_path) -> None:
+def test_what_has_nothing_to_train_has_no_page(program, tmp_path):
     """Nor has what does not fit: nothing is written."""
     with pytest.raises(ValueError, match="batch 1: batch"):
         program.save(tmp_path / "none", INPUTS, batches=[training.named(BATCH), {}], **HOW)
@@ -73,7 +73,7 @@ def test_what_has_nothing_to_train_has_no_page(program, tmp_path) -> None:
         doubling.save(tmp_path, x, **HOW)
 
 
-def test_a_program_is_told_in_a_line(program) -> None:
+def test_a_program_is_told_in_a_line(program):
     """With its sizes, and without its text."""
     five = {c: torch.ones(2) for c in "abcde"}
     wide = programs.export(lambda t: {"sum": sum(t.values(), torch.zeros(2))}, five)

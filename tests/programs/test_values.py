@@ -49,7 +49,7 @@ def draw_view(data, layout, tensor):
 
 
 @given(SHAPES, st.data())
-def test_views_of_views_are_torchs(shape, data) -> None:
+def test_views_of_views_are_torchs(shape, data):
     layout = Layout.contiguous(shape)
     tensor = torch.arange(layout.size).reshape(shape)
     for _ in range(data.draw(st.integers(0, 5))):
@@ -66,7 +66,7 @@ def factored(data, size):
 
 
 @given(SHAPES, st.data())
-def test_a_reshape_copies_where_torchs_view_does(shape, data) -> None:
+def test_a_reshape_copies_where_torchs_view_does(shape, data):
     dims = data.draw(st.permutations(range(len(shape))))
     layout = Layout.contiguous(shape).permute(dims)
     tensor = torch.arange(layout.size).reshape(shape).permute(dims)
@@ -82,12 +82,12 @@ def test_a_reshape_copies_where_torchs_view_does(shape, data) -> None:
         assert torch.equal(entries(found), seen)
 
 
-def test_a_reshape_of_nothing_is_nothing() -> None:
+def test_a_reshape_of_nothing_is_nothing():
     assert Layout.contiguous((0, 3)).reshape((2, 0, 5)) == Layout.contiguous((2, 0, 5))
 
 
 @given(SHAPES, st.data())
-def test_merged_dimensions_have_the_same_entries(shape, data) -> None:
+def test_merged_dimensions_have_the_same_entries(shape, data):
     dims = data.draw(st.permutations(range(len(shape))))
     back = sorted(range(len(dims)), key=dims.__getitem__)
     strided = Layout.contiguous([shape[d] for d in dims]).permute(back)
@@ -100,7 +100,7 @@ def test_merged_dimensions_have_the_same_entries(shape, data) -> None:
         assert torch.equal(entries(short).flatten(), entries(layout).flatten())
 
 
-def test_what_lies_row_by_row_is_one_dimension() -> None:
+def test_what_lies_row_by_row_is_one_dimension():
     rows, turned = Layout.contiguous((2, 3, 5)), Layout.contiguous((2, 3, 5)).permute((1, 0, 2))
     assert values.merged(rows.shape, [rows.strides]) == [(30, (1,))]
     assert len(values.merged(turned.shape, [turned.strides])) == 3
@@ -116,14 +116,14 @@ def test_what_lies_row_by_row_is_one_dimension() -> None:
         (Layout((2, 3), (0, 1)), False),
     ],
 )
-def test_contiguous_is_row_by_row_wherever_it_begins(layout, plain) -> None:
+def test_contiguous_is_row_by_row_wherever_it_begins(layout, plain):
     assert layout.is_contiguous is plain
 
 
 # --- Values
 
 
-def test_a_view_of_an_expression_is_one_of_each_leaf() -> None:
+def test_a_view_of_an_expression_is_one_of_each_leaf():
     a, b, rows = Buffer(6), Buffer(6), Layout.contiguous((2, 3))
     picked = Picked(a, Layout((2, 3), (0, 1)), Stored(b, rows))
     value = Applied((2, 3), "add", (Stored(a, rows), picked))
@@ -143,7 +143,7 @@ def test_a_view_of_an_expression_is_one_of_each_leaf() -> None:
         lambda stored: Picked(Buffer(6), Layout.contiguous((3, 2)), stored),
     ],
 )
-def test_where_a_leaf_has_no_strides_there_is_no_view(wrap) -> None:
+def test_where_a_leaf_has_no_strides_there_is_no_view(wrap):
     flat = lambda layout: layout.reshape((layout.size,))  # noqa: E731
     turned = Stored(Buffer(6), Layout.contiguous((2, 3)).permute((1, 0)))
     assert values.viewed(wrap(turned), flat) is None

@@ -79,7 +79,7 @@ SMALL = [
 
 
 @pytest.mark.parametrize("task", SMALL)
-def test_the_best_predictor_equals_counting(task) -> None:
+def test_the_best_predictor_equals_counting(task):
     chance, rows, right = random.Random(3), defaultdict(list), defaultdict(list)  # by their length
     for text, after in following(task).items():
         expected = torch.zeros(len(VOCABULARY), dtype=torch.float64)
@@ -97,7 +97,7 @@ def test_the_best_predictor_equals_counting(task) -> None:
 
 
 @pytest.mark.parametrize("task", SMALL)
-def test_the_floor_equals_counting(task) -> None:
+def test_the_floor_equals_counting(task):
     nats = tokens = 0.0
     for after in following(task).values():
         p, filler = after[""], after["f"] / 3
@@ -115,7 +115,7 @@ def test_the_floor_equals_counting(task) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("task", SMALL)
-def test_samples_follow_the_enumerated_distribution(task) -> None:
+def test_samples_follow_the_enumerated_distribution(task):
     n = 20_000
     x, _ = task.sample(n, Generator().manual_seed(5))
     as_written, expected = str.maketrans("ab ", "fff"), Counter()
@@ -133,7 +133,7 @@ def test_samples_follow_the_enumerated_distribution(task) -> None:
     assert chi2 <= freedom + 5 * math.sqrt(2 * freedom) + 1e-9
 
 
-def test_filler_is_even_among_its_letters() -> None:
+def test_filler_is_even_among_its_letters():
     x, _ = Brackets().sample(20_000, Generator().manual_seed(1))
     counts = torch.bincount(x.flatten(), minlength=len(VOCABULARY)).double()
     assert counts[VOCABULARY.index("c")] == 0 and counts[OPEN] == counts[CLOSE]
@@ -141,14 +141,14 @@ def test_filler_is_even_among_its_letters() -> None:
     assert ((filler - mean).abs() < 5 * (mean * 2 / 3).sqrt()).all()
 
 
-def test_the_best_predictor_reads_no_future() -> None:
+def test_the_best_predictor_reads_no_future():
     task = Brackets(pairs=4, max_length=24)
     x, _ = task.sample(13, Generator().manual_seed(3))
     for t in range(1, task.length):
         assert torch.equal(task.ideal(x)[:, :t], task.ideal(x[:, :t]))
 
 
-def test_what_the_generator_cannot_write_is_followed_by_anything() -> None:
+def test_what_the_generator_cannot_write_is_followed_by_anything():
     words = (")", "a", "c", "(c", "())", "((()", "()()(", "_", "a(", "((aaaa", "(abababab")
     cut = Brackets(pairs=2, max_length=6)  # the last text is as long as any of its strings
     for task, text in [*((Brackets(pairs=2), word) for word in words), (cut, ")aaaa")]:
@@ -156,7 +156,7 @@ def test_what_the_generator_cannot_write_is_followed_by_anything() -> None:
         assert_close(found.exp(), torch.full((7,), 1 / 7))
 
 
-def test_a_batch_is_padded_and_shifted_by_one() -> None:
+def test_a_batch_is_padded_and_shifted_by_one():
     task = Brackets(pairs=5, max_length=20)
     x, y = task.sample(997, Generator().manual_seed(2))
     assert x.shape == y.shape == (997, 19)
@@ -171,7 +171,7 @@ def test_a_batch_is_padded_and_shifted_by_one() -> None:
     assert torch.equal(x, again[0]) and torch.equal(y, again[1]) and not torch.equal(x, other[0])
 
 
-def test_trimming_changes_no_loss() -> None:
+def test_trimming_changes_no_loss():
     x, y = Brackets().sample(29, Generator().manual_seed(2))
     short = brackets.trim((x, y))
     assert (short[0][:, -1] != PAD).any() and (x[:, short[0].shape[1] :] == PAD).all()
@@ -181,7 +181,7 @@ def test_trimming_changes_no_loss() -> None:
 
 
 @given(st.text(alphabet=VOCABULARY, max_size=12))
-def test_depth_and_balance(text) -> None:
+def test_depth_and_balance(text):
     left = [text[: i + 1].count("(") - text[: i + 1].count(")") for i in range(len(text))]
     tokens = brackets.encode(text)
     assert brackets.depth(tokens).tolist() == left

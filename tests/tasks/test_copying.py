@@ -42,7 +42,7 @@ SMALL = [
 
 
 @pytest.mark.parametrize("task", SMALL)
-def test_the_floor_is_exact(task) -> None:
+def test_the_floor_is_exact(task):
     """Against every sequence written out, and the best predictor on each of them."""
     sequences = enumerate_task(task)
     exact = exact_floor(sequences)
@@ -52,7 +52,7 @@ def test_the_floor_is_exact(task) -> None:
     assert (torch.tensor([*sequences.values()]) @ losses).item() == pytest.approx(exact, rel=1e-5)
 
 
-def test_floors_that_others_have_counted_and_those_of_long_and_of_all_periods() -> None:
+def test_floors_that_others_have_counted_and_those_of_long_and_of_all_periods():
     for sizes, floor in COUNTED.items():
         assert Copying(*sizes).floor == pytest.approx(floor, abs=10.0 ** (2 - len(str(floor))) / 2)
     # A sequence is hardly ever of two periods, and then its period is told by its tokens at once.
@@ -65,7 +65,7 @@ def test_floors_that_others_have_counted_and_those_of_long_and_of_all_periods() 
 
 
 @pytest.mark.parametrize("task", SMALL)
-def test_samples_follow_the_enumerated_distribution(task) -> None:
+def test_samples_follow_the_enumerated_distribution(task):
     n = 20_000
     drawn = Counter(map(tuple, task.sample(n, Generator().manual_seed(5)).tolist()))
     sequences = enumerate_task(task)
@@ -75,7 +75,7 @@ def test_samples_follow_the_enumerated_distribution(task) -> None:
         assert abs(drawn[x] - n * probability) < 5 * deviation + 1
 
 
-def test_the_best_predictor_reads_no_future_and_settles_with_the_largest_period() -> None:
+def test_the_best_predictor_reads_no_future_and_settles_with_the_largest_period():
     task = SMALL[1]
     x = task.sample(13, Generator().manual_seed(3))
     for t in range(1, task.length):
@@ -87,7 +87,7 @@ def test_the_best_predictor_reads_no_future_and_settles_with_the_largest_period(
     assert losses[:, : task.settled.start].mean(0).min() > 0.1
 
 
-def test_the_best_predictor_of_long_periods_and_of_impossible_texts() -> None:
+def test_the_best_predictor_of_long_periods_and_of_impossible_texts():
     task = Copying(1000, 420, (150, 200))  # 1000^-150 is no double
     x = task.sample(3, Generator().manual_seed(1))
     losses = prediction.token_losses(task.ideal(x[:, :-1]), x)
@@ -97,7 +97,7 @@ def test_the_best_predictor_of_long_periods_and_of_impossible_texts() -> None:
     assert_close(impossible[0, 2:], torch.full((2, 5), math.log(1 / 5)))
 
 
-def test_probe_knows_a_perfect_and_a_clueless_model() -> None:
+def test_probe_knows_a_perfect_and_a_clueless_model():
     task = Copying(17, 23, (5, 7, 11))
     x = task.sample(500, Generator().manual_seed(4))
     best, even = task.probe(task.ideal, x), task.probe(lambda x: torch.zeros(*x.shape, 17), x)

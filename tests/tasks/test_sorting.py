@@ -10,7 +10,7 @@ from attn_notes.models.deep_qkv import VARIANTS, Config, Sorter
 from attn_notes.tasks import prediction, sorting
 
 
-def test_floor_by_enumeration() -> None:
+def test_floor_by_enumeration():
     texts = [sorting.decode(row) for row in sorting.all_sequences().tolist()]
     words = ["".join(letters) for letters in itertools.product("abc", repeat=3)]
     assert texts == [f"{word}|{''.join(sorted(word))}" for word in words]
@@ -19,7 +19,7 @@ def test_floor_by_enumeration() -> None:
     assert entropies.mean().item() == pytest.approx(sorting.FLOOR, rel=1e-6)
 
 
-def test_the_floor_without_positions() -> None:
+def test_the_floor_without_positions():
     """Counted by hand. `a`, `aa`, `aaa` are one: in 12 of 13 cases a letter follows, evenly.
 
     That state holds 9, 3 and 1 of the 27 words for each letter, at lengths 1, 2 and 3. The other 18
@@ -32,7 +32,7 @@ def test_the_floor_without_positions() -> None:
     assert found.mean() > sorting.FLOOR
 
 
-def test_the_best_predictor_reaches_the_floor_and_sorts() -> None:
+def test_the_best_predictor_reaches_the_floor_and_sorts():
     """Even guessing loses ln 4."""
     loss = sorting.loss(sorting.ideal, sorting.population())
     assert loss.item() == pytest.approx(sorting.FLOOR, rel=1e-6)
@@ -45,14 +45,14 @@ def test_the_best_predictor_reaches_the_floor_and_sorts() -> None:
     assert even.item() == pytest.approx(math.log(4))
 
 
-def test_the_best_predictor_reads_no_future() -> None:
+def test_the_best_predictor_reads_no_future():
     x = sorting.all_sequences()[:, :-1]
     for t in range(1, 7):
         assert torch.equal(sorting.ideal(x)[:, :t], sorting.ideal(x[:, :t]))
 
 
 @pytest.mark.parametrize("part", [sorting.ALL, sorting.KNOWABLE, sorting.OUTPUTS, slice(1, 2)])
-def test_a_part_is_the_same_mean_by_loss_by_probe_and_where_predictions_count(part) -> None:
+def test_a_part_is_the_same_mean_by_loss_by_probe_and_where_predictions_count(part):
     model = Sorter(Config(), Generator().manual_seed(3))
     loss = sorting.loss(model, sorting.population(), predictions=part)
     assert_close(sorting.probe(model)["losses"][part].mean(), loss)
@@ -62,7 +62,7 @@ def test_a_part_is_the_same_mean_by_loss_by_probe_and_where_predictions_count(pa
     assert_close(sorting.counted_loss(model, batch), loss)
 
 
-def test_one_weight_a_sequence_is_the_sampled_batch(generator) -> None:
+def test_one_weight_a_sequence_is_the_sampled_batch(generator):
     batch = sorting.sample(128, generator.clone_state())
     weights = sorting.sample_weights(128, generator)
     model = Sorter(Config(), Generator().manual_seed(3)).double()
@@ -73,14 +73,14 @@ def test_one_weight_a_sequence_is_the_sampled_batch(generator) -> None:
     assert_close(*gradients)
 
 
-def test_samples_are_uniform(generator) -> None:
+def test_samples_are_uniform(generator):
     n, weights = 27_000, sorting.sample_weights(27_000, generator)
     # Chi-squared with 26 degrees of freedom: above 54.1 once in a thousand.
     assert (27 * n * (weights - 1 / 27).square()).sum() < 54.1 and weights.sum() == pytest.approx(1)
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_one_forward_pass_decides_whether_greedy_decoding_sorts(variant) -> None:
+def test_one_forward_pass_decides_whether_greedy_decoding_sorts(variant):
     sequences = sorting.all_sequences()
     seen = set()
     for seed in range(2):

@@ -77,7 +77,7 @@ def assert_complete(task, grids) -> None:
         assert torch.equal(units.sort(-1).values, digits.expand(units.shape))
 
 
-def test_all_288_grids_of_4_by_4_are_drawn_and_those_of_a_class_equally_often() -> None:
+def test_all_288_grids_of_4_by_4_are_drawn_and_those_of_a_class_equally_often():
     task = Sudoku(2, 2)
     grids, counts = task.grids(12_000, seeded(2)).unique(dim=0, return_counts=True)
     # A grid in a class of 24 that is drawn even half as often as others is missed once in 10^9.
@@ -96,7 +96,7 @@ def test_all_288_grids_of_4_by_4_are_drawn_and_those_of_a_class_equally_often() 
         pytest.param((2, 3), range(1, 7), 28_200_960 // math.factorial(6), marks=pytest.mark.slow),
     ],
 )
-def test_the_solver_counts_all_grids(shape, first, grids) -> None:
+def test_the_solver_counts_all_grids(shape, first, grids):
     task = Sudoku(*shape)
     board = torch.zeros(1, task.cells, dtype=torch.long)
     board[0, : len(first)] = torch.tensor([*first])
@@ -104,7 +104,7 @@ def test_the_solver_counts_all_grids(shape, first, grids) -> None:
 
 
 @pytest.mark.parametrize("shape", [*SMALL, LARGE])
-def test_the_solver_agrees_with_backtracking(shape) -> None:
+def test_the_solver_agrees_with_backtracking(shape):
     task = Sudoku(*shape)
     chance, boards = random.Random(3), task.grids(5 if task.side == 9 else 15, seeded(3))
     for board in boards:
@@ -124,7 +124,7 @@ def test_the_solver_agrees_with_backtracking(shape) -> None:
 @pytest.mark.in_short(4)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("shape", SHAPES)
-def test_every_puzzle_has_its_one_solution(shape, kind) -> None:
+def test_every_puzzle_has_its_one_solution(shape, kind):
     """Rounds solve a mixed one, of many clues or few; of a minimal one every clue is needed."""
     task, puzzles, solutions = drawn(*shape, kind)
     assert_complete(task, solutions)
@@ -143,7 +143,7 @@ def test_every_puzzle_has_its_one_solution(shape, kind) -> None:
 
 
 @pytest.mark.parametrize("shape", SMALL)
-def test_as_many_cells_are_tried_as_asked(shape) -> None:
+def test_as_many_cells_are_tried_as_asked(shape):
     """Of a whole grid the first digit can always go: its row, without it, says which it was."""
     task = Sudoku(*shape)
     grids = task.grids(8, seeded(6))
@@ -174,12 +174,12 @@ def rounds_by_hand(task, puzzle):
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("shape", [(2, 2), (2, 3), LARGE])
-def test_rounds_are_those_done_by_hand(shape, kind) -> None:
+def test_rounds_are_those_done_by_hand(shape, kind):
     task, puzzles, _ = drawn(*shape, kind)
     assert task.rounds(puzzles).tolist() == [rounds_by_hand(task, p) for p in puzzles.tolist()]
 
 
-def test_a_known_puzzle_of_9_by_9() -> None:
+def test_a_known_puzzle_of_9_by_9():
     """The example of the article "Sudoku" of Wikipedia."""
     given = """
         53. | .7. | ...      6.. | 195 | ...      .98 | ... | .6.
@@ -193,7 +193,7 @@ def test_a_known_puzzle_of_9_by_9() -> None:
 
 
 @pytest.mark.parametrize("shape", [(2, 2), (2, 3), (3, 3), (2, 5)])
-def test_what_is_written_is_read_again(shape) -> None:
+def test_what_is_written_is_read_again(shape):
     """Digits beyond nine are letters."""
     task, puzzles, solutions = drawn(*shape, "mixed")
     for puzzle, solution in zip(puzzles[:5], solutions[:5], strict=True):
@@ -205,7 +205,7 @@ def test_what_is_written_is_read_again(shape) -> None:
 
 @pytest.mark.parametrize("symmetries", sudoku.SYMMETRIES)
 @pytest.mark.parametrize("shape", [(2, 2), (2, 3), (3, 2), LARGE])
-def test_augmentation_stays_in_the_class(shape, symmetries) -> None:
+def test_augmentation_stays_in_the_class(shape, symmetries):
     task = Sudoku(*shape, symmetries=symmetries)
     n = 2 if task.side == 9 else 20
     _, puzzles, solutions = (x[:n] if isinstance(x, Tensor) else x for x in drawn(*shape, "mixed"))
@@ -220,7 +220,7 @@ def test_augmentation_stays_in_the_class(shape, symmetries) -> None:
         assert torch.equal(turned == 0, puzzles == 0)
 
 
-def test_a_bank_is_drawn_from_in_other_guises() -> None:
+def test_a_bank_is_drawn_from_in_other_guises():
     task = Sudoku(2, 2)
     bank = task.sample(11, seeded(2))
     puzzles, solutions = task.drawer(bank)(200, seeded(0))
@@ -236,7 +236,7 @@ def test_a_bank_is_drawn_from_in_other_guises() -> None:
 
 
 @pytest.mark.slow
-def test_the_number_of_classes() -> None:
+def test_the_number_of_classes():
     """Up to relabelling 12 of 4 × 4; in all 2, and 49 of 6 × 6, as the literature counts them."""
     for symmetries, classes in (("labels", 12), ("all", 2)):
         task = Sudoku(2, 2, symmetries=symmetries)
@@ -249,7 +249,7 @@ def test_the_number_of_classes() -> None:
     assert len(Sudoku(2, 3).class_key(grids).unique()) == len(named.unique(dim=0)) > 1000
 
 
-def test_augmentation_reaches_the_whole_class() -> None:
+def test_augmentation_reaches_the_whole_class():
     """A 4 × 4 grid has as many disguises as the orbits have grids: 96 and 192 of 288.
 
     By its labels 24, equally likely.
@@ -262,7 +262,7 @@ def test_augmentation_reaches_the_whole_class() -> None:
 
 
 @pytest.mark.slow
-def test_classes_are_held_out_whole() -> None:
+def test_classes_are_held_out_whole():
     """And draws depend on the generator alone."""
     task = Sudoku(2, 3, held_out_share=0.2)
     for held_out in (True, False):
@@ -275,7 +275,7 @@ def test_classes_are_held_out_whole() -> None:
     assert torch.equal(first, again) and not torch.equal(first, other)
 
 
-def test_solved_asks_for_every_cell() -> None:
+def test_solved_asks_for_every_cell():
     task, _, solutions = drawn(2, 3, "mixed")
     wrong = solutions[:6].clone()
     wrong[torch.arange(6), torch.tensor([0, 7, 13, 19, 28, 35])] = 0
@@ -284,7 +284,7 @@ def test_solved_asks_for_every_cell() -> None:
         assert solved(logits, solutions[:6]).tolist() == [right] * 6
 
 
-def test_puzzles_that_cannot_be_drawn_are_refused(generator) -> None:
+def test_puzzles_that_cannot_be_drawn_are_refused(generator):
     assert [len(part) for part in Sudoku().sample(0, generator)] == [0, 0]
     # Of 4 × 4 there are two classes up to every symmetry.
     few = Sudoku(2, 2, symmetries="all")

@@ -43,12 +43,12 @@ def counted(text, order):
 
 @settings(deadline=None)
 @given(st.text("abcé", min_size=23, max_size=89), st.integers(1, 5))
-def test_count_losses_equal_counting_in_dictionaries(content, order) -> None:
+def test_count_losses_equal_counting_in_dictionaries(content, order):
     text = Text("ab" + content)
     assert text.count_losses(order).tolist() == pytest.approx(counted(text, order), rel=1e-7)
 
 
-def test_pieces_are_pieces_of_the_training_part() -> None:
+def test_pieces_are_pieces_of_the_training_part():
     text = Text("".join(map(chr, range(300, 300 + 97))))  # each character once: its own position
     pieces = text.sample(4000, 13, Generator().manual_seed(2))
     assert pieces.shape == (4000, 14) and (pieces.diff(dim=1) == 1).all()
@@ -56,7 +56,7 @@ def test_pieces_are_pieces_of_the_training_part() -> None:
     assert torch.equal(pieces, text.sample(4000, 13, Generator().manual_seed(2)))
 
 
-def test_held_out_pieces_predict_the_validation_part_once() -> None:
+def test_held_out_pieces_predict_the_validation_part_once():
     text = Text("".join(map(chr, range(300, 300 + 230))))
     assert text.train.tolist() == list(range(207))
     pieces = text.held_out(5)
@@ -65,7 +65,7 @@ def test_held_out_pieces_predict_the_validation_part_once() -> None:
     assert text.held_out(22).shape == (1, 23)
 
 
-def test_a_file_of_the_readers_own(tmp_path) -> None:
+def test_a_file_of_the_readers_own(tmp_path):
     path = tmp_path / "own.txt"
     path.write_bytes("\ufeffÜber\r\nallen Gipfeln\n".encode())
     assert Text.read(path).content == "Über\nallen Gipfeln\n"
@@ -85,7 +85,7 @@ def test_a_file_of_the_readers_own(tmp_path) -> None:
         (bytes(range(256)), "is not text in UTF-8: byte 129 of 256"),
     ],
 )
-def test_files_that_are_no_text_are_refused(tmp_path, content, message) -> None:
+def test_files_that_are_no_text_are_refused(tmp_path, content, message):
     path = tmp_path / "own.txt"
     path.write_bytes(content)
     with pytest.raises(ValueError, match=message):
@@ -93,14 +93,14 @@ def test_files_that_are_no_text_are_refused(tmp_path, content, message) -> None:
     assert path.read_bytes() == content
 
 
-def test_characters_and_numbers() -> None:
+def test_characters_and_numbers():
     text = Text("to be, or not")
     assert text.characters == " ,benort"
     assert text.decode(text.encode("not to be").tolist()) == "not to be"
     assert text.sample(3, 9, Generator()).shape == (3, 10)  # just long enough for a batch
 
 
-def test_the_excerpt_is_large_enough_for_the_chapter() -> None:
+def test_the_excerpt_is_large_enough_for_the_chapter():
     text = Text.read(FALLBACK)
     assert text.content.startswith("First Citizen:\nBefore we proceed any further")
     assert len(text.characters) > 60 and text.held_out(32).shape[0] > 500
@@ -153,7 +153,7 @@ def before(request, tmp_path):
     return in_cache(tmp_path)
 
 
-def test_a_download_is_kept(serve, before, tmp_path) -> None:
+def test_a_download_is_kept(serve, before, tmp_path):
     asked = serve(PLAY)
     assert tiny_shakespeare().content == tiny_shakespeare().content == PLAY.decode()
     assert in_cache(tmp_path) == {"tinyshakespeare.txt": PLAY} and asked == ["/input.txt"]
@@ -172,7 +172,7 @@ FAILURES = {
 
 
 @pytest.mark.parametrize("failure", FAILURES)
-def test_a_failed_download_leaves_nothing_and_is_said(failure, serve, before, tmp_path) -> None:
+def test_a_failed_download_leaves_nothing_and_is_said(failure, serve, before, tmp_path):
     answer, reason = FAILURES[failure]
     serve(**answer)
     message = f"failed \\({reason}\\). Reading the first 199,994 characters instead"
@@ -184,7 +184,7 @@ def test_a_failed_download_leaves_nothing_and_is_said(failure, serve, before, tm
     assert in_cache(tmp_path) == before
 
 
-def test_offline_or_without_room_for_a_cache(monkeypatch, tmp_path) -> None:
+def test_offline_or_without_room_for_a_cache(monkeypatch, tmp_path):
     monkeypatch.setattr(module, "URL", "http://127.0.0.1:9/input.txt")  # where nobody listens
     monkeypatch.setenv("NO_PROXY", "*")
     monkeypatch.setenv("ATTN_NOTES_DATA", str(tmp_path / "cache"))
@@ -198,7 +198,7 @@ def test_offline_or_without_room_for_a_cache(monkeypatch, tmp_path) -> None:
     assert (tmp_path / "file").read_text() == "in the way"
 
 
-def test_without_the_variable_the_systems_cache_is_used(serve, monkeypatch, tmp_path) -> None:
+def test_without_the_variable_the_systems_cache_is_used(serve, monkeypatch, tmp_path):
     serve(PLAY)
     monkeypatch.setenv("ATTN_NOTES_DATA", "")
     monkeypatch.setattr(pooch, "os_cache", lambda name: tmp_path / "cache" / name)

@@ -9,7 +9,7 @@ from attn_notes.training import checkpoint
 CONFIG = Config(vocabulary=5, cells=16, width=12, layers=1, multiple=4, latent_steps=1, cycles=2)
 
 
-def test_weights_of_a_file_fill_a_model(tmp_path) -> None:
+def test_weights_of_a_file_fill_a_model(tmp_path):
     first, second = (TRM(CONFIG, Generator().manual_seed(seed)) for seed in (1, 2))
     buffer = second.y_init.clone()
     path = tmp_path / "weights.safetensors"
@@ -23,7 +23,7 @@ def test_weights_of_a_file_fill_a_model(tmp_path) -> None:
 @pytest.mark.parametrize(
     ("name", "value"), [("halt.bias", None), ("more", torch.ones(1)), ("halt.bias", torch.ones(2))]
 )
-def test_other_weights_are_refused(tmp_path, name, value) -> None:
+def test_other_weights_are_refused(tmp_path, name, value):
     model = TRM(CONFIG, Generator().manual_seed(1))
     weights = {n: p.detach() for n, p in model.named_parameters()} | {name: value}
     save_file({n: w for n, w in weights.items() if w is not None}, tmp_path / "weights.safetensors")

@@ -34,7 +34,7 @@ KINDS = {"two": partial(Line, 2), "three": partial(Line, 3)}
 
 
 @pytest.mark.slow
-def test_every_kind_is_trained_as_if_alone() -> None:
+def test_every_kind_is_trained_as_if_alone():
     seen, kept = [], []
     probe = {"probe": lambda model: {"w": model(torch.eye(3))}, "probe_every": 2}
     rates = {"two": 0.1, "three": 0.02}
@@ -58,7 +58,7 @@ def test_every_kind_is_trained_as_if_alone() -> None:
         assert_close(runs[kind].history["w"], alone.history["w"])
 
 
-def test_one_rate_serves_all_and_fifty_steps_warm_up(monkeypatch) -> None:
+def test_one_rate_serves_all_and_fifty_steps_warm_up(monkeypatch):
     given = {}
     recorded = lambda *a, **more: given.update(more) or train(*a, **more)  # noqa: E731
     monkeypatch.setattr(comparison, "train", recorded)
@@ -68,14 +68,14 @@ def test_one_rate_serves_all_and_fifty_steps_warm_up(monkeypatch) -> None:
     assert given["clip"] == 1.0 and given["watch"] is None
 
 
-def test_what_is_held_out_is_in_no_members_batches() -> None:
+def test_what_is_held_out_is_in_no_members_batches():
     held = sample(held_out())
     assert held.equal(sample(held_out()))
     batches = (Generator().manual_seed(comparison.BATCHES + seed) for seed in range(100))
     assert not any(sample(batch).equal(held) for batch in batches)
 
 
-def test_kinds_may_differ_in_their_loss_and_share_optimiser_and_constraint() -> None:
+def test_kinds_may_differ_in_their_loss_and_share_optimiser_and_constraint():
     def halve(model, parameters, x):
         return {name: p / 2 for name, p in parameters.items()}
 

@@ -53,7 +53,7 @@ def own(crowd, i):
 
 
 @pytest.mark.parametrize("steps", [30, pytest.param(200, marks=pytest.mark.long)])
-def test_members_equal_an_ordinary_loop(steps) -> None:
+def test_members_equal_an_ordinary_loop(steps):
     """Of batches drawn by a member's own generator; models that are given stay as they were."""
     crowd = run(SEEDS, steps=steps)
     for i, seed in enumerate(SEEDS):
@@ -88,7 +88,7 @@ class Curve(nn.Module):
 
 @pytest.mark.in_short(5)
 @pytest.mark.parametrize("name", OPTIMIZERS)
-def test_any_optimizer(name) -> None:
+def test_any_optimizer(name):
     x = torch.randn(8, 6, generator=Generator().manual_seed(1), dtype=torch.float64)
 
     def loss(model, x):
@@ -123,7 +123,7 @@ class Tied(nn.Module):
         return self.decode(self.encode(x)) * self.scale + self.shift - y
 
 
-def test_other_models_and_nested_batches(generator) -> None:
+def test_other_models_and_nested_batches(generator):
     x, y = torch.randn(2, 7, 5, generator=generator)
 
     def loss(model, batch):
@@ -141,7 +141,7 @@ def test_other_models_and_nested_batches(generator) -> None:
     assert trained.history == {} and len(trained.steps) == 0
 
 
-def test_run_keeps_what_was_probed() -> None:
+def test_run_keeps_what_was_probed():
     """And is told in a line, with its sizes and none of its numbers."""
     watched = []
     trained = run(SEEDS, steps=25, probe_every=10, watch=lambda *seen: watched.append(seen))
@@ -164,7 +164,7 @@ def of_both(model, x):
     return model(x, x).sum()
 
 
-def test_warmup_cosine() -> None:
+def test_warmup_cosine():
     factor = warmup_cosine(1000, 100)
     half = 0.1 + 0.9 * 0.5 * (1 + math.cos(math.pi / 2))
     for step, of in ((0, 0.01), (49, 0.5), (99, 1.0), (100, 1.0), (550, half), (1000, 0.1)):
@@ -172,7 +172,7 @@ def test_warmup_cosine() -> None:
 
 
 @pytest.mark.slow
-def test_a_subclass_of_an_elementwise_optimizer_is_not_trusted() -> None:
+def test_a_subclass_of_an_elementwise_optimizer_is_not_trusted():
     class Mean(torch.optim.SGD):
         """Steps every number by the mean of its tensor's gradient: mixes whatever it is given."""
 
@@ -189,7 +189,7 @@ def test_a_subclass_of_an_elementwise_optimizer_is_not_trusted() -> None:
 
 
 @pytest.mark.parametrize("optimizer", [torch.optim.SGD, torch.optim.Adafactor])
-def test_a_constraint_holds_after_every_step(optimizer) -> None:
+def test_a_constraint_holds_after_every_step(optimizer):
     """Each member is held to what it makes of its own batch, by the model as just stepped."""
 
     def onto_the_ball(model, parameters, batch):
@@ -229,7 +229,7 @@ def probing(seed):
 
 
 @pytest.mark.parametrize("optimizer", [torch.optim.AdamW, torch.optim.LBFGS])
-def test_what_is_frozen_stays_and_the_rest_trains_as_by_itself(optimizer) -> None:
+def test_what_is_frozen_stays_and_the_rest_trains_as_by_itself(optimizer):
     """With a weight decay, which would move whatever is stepped."""
     batch, adam = sorting.population().double(), optimizer is torch.optim.AdamW
     steps = 5 if adam else 3  # LBFGS blows rounding up with each
@@ -259,7 +259,7 @@ def test_what_is_frozen_stays_and_the_rest_trains_as_by_itself(optimizer) -> Non
     assert watched == [{n for n, _ in probing(1).named_parameters()}] * 2
 
 
-def test_runs_of_what_is_frozen_are_kept_apart(monkeypatch) -> None:
+def test_runs_of_what_is_frozen_are_kept_apart(monkeypatch):
     """The same numbers, other parts of which are trained, are another run."""
     keys = []
     key = recorded.key

@@ -75,7 +75,7 @@ def assert_same(one, other) -> None:
 
 
 @pytest.mark.parametrize("name", LAYERS)
-def test_in_company_as_alone(name) -> None:
+def test_in_company_as_alone(name):
     models = [made(LAYERS[name], seed) for seed in (1, 2)]
     run = train(models, loss, X.double(), steps=3, optimizer=partial(torch.optim.AdamW, lr=1e-2))
     for i, model in enumerate(models):
@@ -89,7 +89,7 @@ def test_in_company_as_alone(name) -> None:
 
 @pytest.mark.skipif(not hasattr(torch.optim, "Muon"), reason="this torch has no Muon")
 @pytest.mark.parametrize("of", [of_matrices, partial])
-def test_matrices_by_one_optimiser_and_the_rest_by_another(of) -> None:
+def test_matrices_by_one_optimiser_and_the_rest_by_another(of):
     """As by two alone; a schedule sets the rates of both."""
     model, how = made(Four, 1), {"steps": 2, "optimizer": of(torch.optim.Muon, lr=0.02)}
     run = train([model], loss, X.double(), schedule=lambda step: 1 / (step + 1), **how)
@@ -124,7 +124,7 @@ def refused(layer, asked, why):
         (lambda: First(nn.GRU, 8, 8, num_layers=2, dropout=0.1), "draws random numbers"),
     ],
 )
-def test_a_layer_that_cannot_be_trained_in_company_is_said_with_its_line(part, why) -> None:
+def test_a_layer_that_cannot_be_trained_in_company_is_said_with_its_line(part, why):
     layer = partial(nn.Sequential, nn.Linear(8, 8), part())
     refused(layer, loss, f"{why}.* asked for in {re.escape(__file__)}, line")
 
@@ -150,7 +150,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("why", REFUSED)
-def test_what_cannot_be_traced_in_company_is_said_with_its_line(why) -> None:
+def test_what_cannot_be_traced_in_company_is_said_with_its_line(why):
     def asked(model, x):
         found = REFUSED[why](model(x))
         return found.mean() if isinstance(found, Tensor) else found

@@ -174,7 +174,7 @@ QUESTIONS = (
 )
 
 
-def test_a_page_gets_what_is_asked_and_a_kernel_has_what_was_guessed() -> None:
+def test_a_page_gets_what_is_asked_and_a_kernel_has_what_was_guessed():
     guess = Guess("animals", QUESTIONS)
     assert guess.lesson == "animals"
     assert [question["kind"] for question in guess.questions] == ["number", "order", "choice"]
@@ -185,7 +185,7 @@ def test_a_page_gets_what_is_asked_and_a_kernel_has_what_was_guessed() -> None:
         Guess("animals", [])
 
 
-def test_what_came_out_as_no_number_is_left_out() -> None:
+def test_what_came_out_as_no_number_is_left_out():
     guess = Guess("animals", QUESTIONS)
     scored = guess.score([Part("cats", 0, 100, math.nan), Part("dogs", 0, 1, 0.5, best=1.0)])
     assert isinstance(scored, Scored) and scored.lesson == "animals"

@@ -1,7 +1,6 @@
 """A widget's module as the page gets it, made of several files; the states that links open."""
 
 import re
-from pathlib import Path
 
 import pytest
 
@@ -15,13 +14,13 @@ STEMS = sorted(path.stem for path in FILES if path.name[0] != "_")
 
 
 @pytest.mark.parametrize("stem", STEMS)
-def test_a_module_has_all_of_its_own(stem: str) -> None:
+def test_a_module_has_all_of_its_own(stem):
     module = bundle.javascript(stem)
     for path in (path for path in FILES if path.name.startswith(f"_{stem}_")):
         assert module.count(f"const ${path.stem} =") == 1
 
 
-def test_what_one_file_calls_its_own_is_nothing_to_another(tmp_path: Path) -> None:
+def test_what_one_file_calls_its_own_is_nothing_to_another(tmp_path):
     (tmp_path / "one.js").write_text("const most = 1;\nexport const one = () => most;\n", "utf-8")
     own = 'import { one as first } from "./one.js";\nconst most = 2;\n'
     (tmp_path / "two.js").write_text(own, "utf-8")
@@ -34,7 +33,7 @@ def test_what_one_file_calls_its_own_is_nothing_to_another(tmp_path: Path) -> No
         bundle.javascript("two", [tmp_path])
 
 
-def test_two_files_of_one_name_are_told_of(tmp_path: Path) -> None:
+def test_two_files_of_one_name_are_told_of(tmp_path):
     """As of two lessons, neither of which knows which it gets; `make style` says so."""
     folders = [tmp_path / lesson for lesson in ("one", "two")]
     for folder in folders:
@@ -54,7 +53,7 @@ def names(stem: str) -> set[str]:
     return set(re.findall(r'#open-([\w-]+?)(?:-\d+)?\\?"', text))
 
 
-def test_some_are_found() -> None:
+def test_some_are_found():
     assert len(set().union(*(names(path.stem) for path in CHAPTERS))) > 5
 
 
@@ -73,7 +72,7 @@ def known(stem: str) -> set[str]:
 
 
 @pytest.mark.parametrize("stem", stems_with(ROOT, "widget.py"))
-def test_the_widget_of_the_page_knows_what_a_link_opens(stem: str) -> None:
+def test_the_widget_of_the_page_knows_what_a_link_opens(stem):
     states = known(stem)
     assert names(stem) <= states
     assert not [name for name in states if name[-1].isdigit()]  # a number is a widget's

@@ -22,11 +22,11 @@ MASKS = [
 
 
 @pytest.mark.parametrize("answer", MASKS)
-def test_other_masks_pass(answer) -> None:
+def test_other_masks_pass(answer):
     assert checks.masked(answer).passed
 
 
-def test_eleven_of_81_disagree_and_each_counts_but_the_one_in_the_text() -> None:
+def test_eleven_of_81_disagree_and_each_counts_but_the_one_in_the_text():
     model, texts = evidence.model("mask"), measure.texts()
     shares = model.whole(texts).attention[:, 0, 3:]
     read = [sorting.decode(row) for row in texts.gather(1, shares.argmax(-1)).tolist()]
@@ -40,7 +40,7 @@ def test_eleven_of_81_disagree_and_each_counts_but_the_one_in_the_text() -> None
 
 
 @pytest.mark.parametrize("case", range(0, 500, 25))
-def test_a_point_more_doubles_only_what_is_small_and_two_digits_will_do(case: int) -> None:
+def test_a_point_more_doubles_only_what_is_small_and_two_digits_will_do(case):
     """A share s becomes e s / (e s + 1 − s), which is 2 s where s = (e − 2) / (2 e − 2)."""
     right = answer_of(checks.softmax, case)
     small = right["masked"] < (math.e - 2) / (2 * math.e - 2)

@@ -12,7 +12,7 @@ from book.site.dependencies import lesson_page
 from tests import exercises
 
 
-def test_it_is_at_most_a_thousand_words_to_the_end_of_its_story() -> None:
+def test_it_is_at_most_a_thousand_words_to_the_end_of_its_story():
     cells = exercises.cells(exercises.ROOT / lesson_page("attention"), prose=True)
     story = "\n".join([*cells.values()][: [*cells].index("retell") + 1])
     for hidden in (r":::\{.*?\n:::", r"\]\([^)]*\)", r"<[^>]*>"):
@@ -71,7 +71,7 @@ def test_the_share_that_is_almost_all_is_drawn_so():
 PARAMETERS = evidence.shown()["mask"]
 
 
-def test_a_word_is_three_letters_and_models_keep_the_order_in_which_they_came() -> None:
+def test_a_word_is_three_letters_and_models_keep_the_order_in_which_they_came():
     seen = SeenWhole(word=" CAB ")
     assert seen.word == "cab"
     with pytest.raises(ValueError, match="three letters"):
@@ -83,7 +83,7 @@ def test_a_word_is_three_letters_and_models_keep_the_order_in_which_they_came() 
     assert repr(seen.show("rows", "Rows")) == "SeenWhole: rows"
 
 
-def test_what_is_no_sorter_is_refused_and_changes_nothing() -> None:
+def test_what_is_no_sorter_is_refused_and_changes_nothing():
     seen = SeenWhole()
     for name, parameters in ((" ", PARAMETERS), ("mine", {})):
         with pytest.raises(ValueError, match=r"name has 1 to|lack"):

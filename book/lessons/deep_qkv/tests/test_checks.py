@@ -20,13 +20,13 @@ from .wrong import leak
 CHAPTER = exercises.ROOT / lesson_page("deep_qkv")
 
 
-def test_a_detector_that_draws_is_held_to_its_worst() -> None:
+def test_a_detector_that_draws_is_held_to_its_worst():
     scope: dict[str, Any] = {"random": random}
     exec(leak(token="(altered[:, i] + random.randrange(4)) % 4"), scope)  # which may be the same
     assert "Do you change every" in checks.future_leak(scope["future_leak"]).message
 
 
-def test_other_right_answers_pass() -> None:
+def test_other_right_answers_pass():
     saturated = (torch.arange(1.0, 7)[:, None], torch.tensor([[100.0, 0, 0]]))
     outcome = checks.rank_one_gate(saturated)
     assert outcome.passed and "saturated" in outcome.message
@@ -51,7 +51,7 @@ LEFT_TO_TRY = [
 
 
 @pytest.mark.parametrize(("changed", "symptom"), LEFT_TO_TRY)
-def test_rescue_tells_what_is_left_to_try(changed: dict[str, Any], symptom: str) -> None:
+def test_rescue_tells_what_is_left_to_try(changed, symptom):
     given = dict(variant="plain", seeds=16, steps=2, even=1.0, apart=1.0, first=0) | changed
     seeds, sorters = given["seeds"], recipe.sorters(Config(given["variant"]), range(16))
     losses = torch.arange(seeds)[:, None] * given["apart"] + torch.zeros(2, seeds, 6)
@@ -73,6 +73,6 @@ def test_rescue_tells_what_is_left_to_try(changed: dict[str, Any], symptom: str)
 
 
 @pytest.mark.long
-def test_the_solution_that_trains_has_room_to_spare() -> None:
+def test_the_solution_that_trains_has_room_to_spare():
     run = exercises.after_setup(CHAPTER, exercises.solution(CHAPTER, "rescue"))["rescue"]()
     assert statistics.stable_from(run.history["solved"], run.steps, 27).max() <= 300

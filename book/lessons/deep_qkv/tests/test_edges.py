@@ -29,7 +29,7 @@ def crowds(**changed: Tensor) -> evidence.Live:
     return evidence.Live({kind: crowd(arrivals) for kind, arrivals in kinds.items()})
 
 
-def test_of_whom_more_arrive() -> None:
+def test_of_whom_more_arrive():
     for ours, theirs, more in (
         *((LATE, NEVER, True), (EARLY, HALF, True), (EARLY, NAN, True)),
         *((NEVER, EARLY, False), (NEVER, NEVER, None), (NAN, NAN, None)),
@@ -39,12 +39,12 @@ def test_of_whom_more_arrive() -> None:
 
 
 @pytest.mark.parametrize(("above", "held"), [(-5e-6, True), (-1e-4, False), (math.nan, False)])
-def test_a_loss_below_the_floor_but_for_rounding(above: float, held: bool) -> None:
+def test_a_loss_below_the_floor_but_for_rounding(above, held):
     last = sorting.FLOOR + above
     assert claims.above_floor({"plain": crowd(EARLY, last), "gated": crowd(EARLY)}).verdict is held
 
 
-def test_what_a_correction_takes_back() -> None:
+def test_what_a_correction_takes_back():
     """One question alone is decided; among those of its family it is not."""
     made = crowds(plain=EARLY + 35)
     assert claims.before(made["gated"], made["plain"]).verdict is True
@@ -54,7 +54,7 @@ def test_what_a_correction_takes_back() -> None:
 
 
 @pytest.mark.parametrize("late", [-50, 500, math.nan])
-def test_rank_and_temperature_seed_by_seed(late: float) -> None:
+def test_rank_and_temperature_seed_by_seed(late):
     """Those of rank 1 are later, or sooner; who is level at both temperatures is no sign."""
     cells = {
         f"{variant} {r} {t}": crowd(EARLY + late if r == 1 else EARLY)
@@ -69,7 +69,7 @@ def test_rank_and_temperature_seed_by_seed(late: float) -> None:
         assert found[0].p == pytest.approx(4 * 2 / 2**12)
 
 
-def test_of_a_crowd_of_whom_some_never_arrive() -> None:
+def test_of_a_crowd_of_whom_some_never_arrive():
     one, none = crowd(torch.tensor([10.0, math.inf, math.inf])), crowd(NEVER[:3])
     assert (one.arrived, one.median, one.delay) == (1, math.inf, pytest.approx(670))
     assert (none.arrived, none.median, none.delay) == (0, math.inf, 1000)
@@ -77,7 +77,7 @@ def test_of_a_crowd_of_whom_some_never_arrive() -> None:
     assert evidence.best_rate({0.1: none, 0.2: one, 0.3: one}) == 0.2
 
 
-def test_who_is_sooner_is_what_a_guess_is_held_to() -> None:
+def test_who_is_sooner_is_what_a_guess_is_held_to():
     """Two at the same steps share their ranks; where most never do, more that do are sooner."""
     some = torch.where(torch.arange(40) < 19, 900.0, math.inf)
     made = crowds(**{"plain, knowable": some, "plain": NEVER.repeat(4)})
@@ -86,7 +86,7 @@ def test_who_is_sooner_is_what_a_guess_is_held_to() -> None:
         assert [parts[name] for name in evidence.ASKED.values()] == came
 
 
-def test_where_fewer_than_half_converge_it_says_never() -> None:
+def test_where_fewer_than_half_converge_it_says_never():
     some = evidence.Live({"gated": crowd(HALF), "plain": crowd(FEW)})
     picture = figures.when_sorted(some, "", rate := dict.fromkeys(some, 0.02))
     (ax,) = picture.fig.axes
@@ -101,6 +101,6 @@ def test_where_fewer_than_half_converge_it_says_never() -> None:
     assert rows(tables.pulled(ways))[1] == [pull.ALL_SIX, "0 of 12", "never"]
 
 
-def test_those_that_never_do_have_one_place_in_figure_and_page() -> None:
+def test_those_that_never_do_have_one_place_in_figure_and_page():
     text = Path(evidence.__file__).with_name("_deep_qkv_series.js").read_text("utf-8")
     assert f"NEVER = {evidence.NEVER_AT * recipe.LIVE.steps:g};" in text

@@ -27,7 +27,7 @@ def ran(code: str) -> dict[str, Any]:
     return scope
 
 
-def test_the_lessons_model_is_the_packages() -> None:
+def test_the_lessons_model_is_the_packages():
     model = Sorter(Config("gated"), generator := Generator().manual_seed(4))
     with torch.no_grad():
         for p in model.parameters():
@@ -37,7 +37,7 @@ def test_the_lessons_model_is_the_packages() -> None:
     assert_close(forward(dict(model.named_parameters()), tokens), model(tokens))
 
 
-def test_the_lessons_loop_is_the_packages(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_lessons_loop_is_the_packages(monkeypatch):
     short = replace(recipe.LIVE, steps=5, warmup=2)
     monkeypatch.setattr(recipe, "LIVE", short)
     loop = "from attn_notes.training.schedules import warmup_cosine\n"
@@ -48,7 +48,7 @@ def test_the_lessons_loop_is_the_packages(monkeypatch: pytest.MonkeyPatch) -> No
         assert_close(weight, ours.get_parameter(name), rtol=1e-3, atol=1e-5)
 
 
-def test_the_lessons_labels_leave_out_what_nobody_can_know() -> None:
+def test_the_lessons_labels_leave_out_what_nobody_can_know():
     given = "x, y = (sorting.all_sequences()[:, part] for part in (slice(-1), slice(1, None)))\n"
     known = ran(given + CELLS["meet-cell"].partition("for name, labels")[0])["known"]
     model = Sorter(Config("plain"), Generator().manual_seed(0))

@@ -26,13 +26,13 @@ RECORDS = {
 }
 
 
-def test_what_a_loss_leaves_out() -> None:
+def test_what_a_loss_leaves_out():
     counted = [kind.predictions for name, kind in recipe.KINDS.items() if "," in name]
     assert counted == [slice(2, None), slice(3, None)] * 2
 
 
 @pytest.mark.parametrize("name", RECORDS)
-def test_a_record_has_the_recipes_settings_and_no_loss_below_the_floor(name: str) -> None:
+def test_a_record_has_the_recipes_settings_and_no_loss_below_the_floor(name):
     (setting, more, runs), record = RECORDS[name], results.load(f"deep_qkv_{name}")
     assert record["settings"] == recorded.settings(setting, **more)
     assert len(record["runs"]) == runs
@@ -44,14 +44,14 @@ def test_a_record_has_the_recipes_settings_and_no_loss_below_the_floor(name: str
         assert crowd.lowest >= floor - 1e-5
 
 
-def test_the_usual_way_begins_as_the_plain_sorters_of_another_record() -> None:
+def test_the_usual_way_begins_as_the_plain_sorters_of_another_record():
     usual = evidence.ways()[recipe.RATE["plain"]][pull.ALL_SIX].losses[0]
     plain = evidence.recorded("chosen")["plain"].losses[0, : len(recipe.LIVE.seeds)]
     assert_close(usual, plain, rtol=0, atol=1e-4)
 
 
 @pytest.mark.slow
-def test_seeds_draw_their_own_batches() -> None:
+def test_seeds_draw_their_own_batches():
     """The sampled branch of the recorded run: a seed alone is the seed in company."""
     setting = recipe.Setting((0, 1), steps=3, lr=1e-3, warmup=1, batch=5, probe_every=1)
     two = recipe.train_sorters(Config("gated"), setting).history["losses"]
@@ -69,7 +69,7 @@ def test_seeds_draw_their_own_batches() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("steps", [70, pytest.param(1000, marks=pytest.mark.long)])
-def test_a_run_can_be_made_again(steps: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_can_be_made_again(steps, monkeypatch):
     """Its first steps, and all of them: rounding differs between processors, and grows."""
     whole = warmup_cosine(recipe.LIVE.steps, recipe.LIVE.warmup)
     monkeypatch.setattr(recipe, "warmup_cosine", lambda *_: whole)

@@ -2,7 +2,6 @@
 
 import itertools
 import math
-from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -50,7 +49,7 @@ FLAWED = {
 
 
 @pytest.mark.parametrize("pairs", FLAWED.values(), ids=FLAWED)
-def test_a_detector_that_draws_too_little_never_earns_all(pairs: Callable) -> None:
+def test_a_detector_that_draws_too_little_never_earns_all(pairs):
     """One that nobody can seed contradicts itself on 22 models, by chance all but once in 10⁵."""
     once, again = (checks.reads_ahead(lambda model: tries(model, pairs(seeded))) for _ in range(2))
     assert once == again and not once.passed
@@ -60,7 +59,7 @@ def test_a_detector_that_draws_too_little_never_earns_all(pairs: Callable) -> No
 
 @pytest.mark.slow
 @pytest.mark.parametrize("draw", [seeded, unseeded])
-def test_a_detector_that_draws_enough_earns_all(draw: Callable[[int], int]) -> None:
+def test_a_detector_that_draws_enough_earns_all(draw):
     """The rarest leak is found by one try of 21: 600 miss it once in 5 · 10¹²."""
     pairs = lambda: [(1 + draw(3), draw(7)) for _ in range(600)]  # noqa: E731
     outcome = checks.reads_ahead(lambda model: tries(model, pairs()))
@@ -83,7 +82,7 @@ def as_hidden_as_can_be(x):
 
 
 @pytest.mark.parametrize("p", [0.0, 0.05, 0.25, 0.6, 0.95])
-def test_the_floor_by_hand_is_the_tasks_and_the_detector_the_lessons(p: float) -> None:
+def test_the_floor_by_hand_is_the_tasks_and_the_detector_the_lessons(p):
     by_hand = checks.floor_of_one_pair(p)
     assert by_hand == pytest.approx(Brackets(pairs=1, filler=p).floor, rel=1e-12, abs=1e-12)
     draw = torch.Generator().manual_seed(int(100 * p))
@@ -93,7 +92,7 @@ def test_the_floor_by_hand_is_the_tasks_and_the_detector_the_lessons(p: float) -
         assert checks.detected(one)[0] == future_leak(one, torch.tensor([WATCHED]), 7)
 
 
-def test_the_most_that_can_be_hidden_is_what_the_chapter_says() -> None:
+def test_the_most_that_can_be_hidden_is_what_the_chapter_says():
     assert checks.beginnings() == 7 + 49 + 343
     outcome = checks.hidden(as_hidden_as_can_be)
     assert outcome.passed and "after 398 of 399 beginnings" in outcome.message
@@ -114,5 +113,5 @@ RIGHT = [
 
 
 @pytest.mark.parametrize(("check", "answer"), RIGHT)
-def test_another_right_answer_passes(check: Callable, answer: Callable) -> None:
+def test_another_right_answer_passes(check, answer):
     assert check(answer).passed

@@ -145,7 +145,7 @@ def test_a_widget_gets_the_first_seed_and_trains_as_the_recipe_says(monkeypatch)
     assert teach.mock_calls == [call(*each, recipe.TASK, **asked) for each in kinds.items()]
 
 
-def test_it_has_the_settings_of_its_task_and_refuses_a_model_of_another() -> None:
+def test_it_has_the_settings_of_its_task_and_refuses_a_model_of_another():
     widget = BracketGenerator(Brackets(pairs=3, max_length=20, filler=0.1))
     assert widget.task == dict(pairs=3, max_length=20, filler=0.1, fewest=1)
     for name, value, said in (("vocabulary", 11, "7 tokens, not 11"), ("pad", 0, "6, not 0")):

@@ -17,7 +17,7 @@ RIGHT = [
 
 
 @pytest.mark.parametrize(("check", "answer"), RIGHT)
-def test_a_right_answer_passes_however_it_is_written(check, answer) -> None:
+def test_a_right_answer_passes_however_it_is_written(check, answer):
     outcome = check(answer)
     assert outcome.passed, outcome.message
 
@@ -30,7 +30,7 @@ KNOWN = [
 ]
 
 
-def test_a_table_of_the_known_cases_earns_nothing() -> None:
+def test_a_table_of_the_known_cases_earns_nothing():
     outcome = checks.settles(lambda J, eps: (J.tolist(), eps) in KNOWN)
     assert outcome.share == 0 and outcome.message.startswith("right so far")
     best = {2.0: 0.5, 0.03: (1e-4 / 0.06) ** (1 / 3)}

@@ -29,7 +29,7 @@ def off_the_start(config: Config) -> tuple[LanguageModel, dict[str, Tensor]]:
 
 
 @pytest.mark.filterwarnings("ignore:`torch.jit.script`:DeprecationWarning")  # torch's own, in `jvp`
-def test_the_lessons_model_and_its_aep_are_the_packages() -> None:
+def test_the_lessons_model_and_its_aep_are_the_packages():
     scope = exercises.after_setup(NOTEBOOK, CELLS["model-cell"] + "\n\n" + CELLS["credit-cell"])
     config = scope["config"]
     assert config == recipe.corrected(scope["text"])
@@ -51,7 +51,7 @@ def test_the_lessons_model_and_its_aep_are_the_packages() -> None:
     assert measure.relative_error(ours, package) < 1e-3 < 0.1 < measure.relative_error(ours, naive)
 
 
-def test_three_changes_of_the_model_do_what_the_lesson_says_of_them() -> None:
+def test_three_changes_of_the_model_do_what_the_lesson_says_of_them():
     text = Text.read(FALLBACK)
     model, p = off_the_start(recipe.corrected(text))
     x = model.embed(text.sample(1, 32, Generator().manual_seed(0))[:, :-1]).detach()
@@ -75,12 +75,12 @@ def test_three_changes_of_the_model_do_what_the_lesson_says_of_them() -> None:
 
 
 @pytest.mark.parametrize("cell", ["blackboard", "part", "model-cell", "clip"])
-def test_lines_that_carry_the_point_fit_a_phone(cell: str) -> None:
+def test_lines_that_carry_the_point_fit_a_phone(cell):
     code = "".join(re.findall(r"```python\n(.*?)```", CELLS[cell], re.S)) or CELLS[cell]
     assert max(map(len, code.splitlines())) <= 39
 
 
-def test_the_easier_text_has_letters_and_single_spaces_and_is_all_in_the_excerpt() -> None:
+def test_the_easier_text_has_letters_and_single_spaces_and_is_all_in_the_excerpt():
     """So a page learns the same text wherever it was made."""
     easy = lesson.easier(Text("To be,\n\nor NOT to-be: 42\tthat")).content
     excerpt = Text.read(FALLBACK)

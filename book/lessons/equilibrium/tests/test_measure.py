@@ -18,7 +18,7 @@ from book.lessons.equilibrium.estimators import CORRECTIONS, PUBLISHED, Implicit
 from .sizes import LONG, SMALL, make
 
 
-def test_an_attention_gradient_is_that_of_q_k_v_and_o_in_order() -> None:
+def test_an_attention_gradient_is_that_of_q_k_v_and_o_in_order():
     model, sequences = make()
     direct = token_losses(model(sequences[:, :-1]), sequences).mean()
     qkv, o = torch.autograd.grad(direct, [model.block.qkv.weight, model.block.o.weight])
@@ -26,7 +26,7 @@ def test_an_attention_gradient_is_that_of_q_k_v_and_o_in_order() -> None:
     assert_close(measure.attention_gradient(model, sequences, bptt), four)
 
 
-def test_cosine_is_a_mean_over_the_four_and_an_error_is_relative() -> None:
+def test_cosine_is_a_mean_over_the_four_and_an_error_is_relative():
     true = torch.eye(4).view(4, 2, 2)
     found = true * torch.tensor([1, 1, 1, -5]).view(4, 1, 1)  # one points the other way
     assert measure.cosine(found, true) == pytest.approx(0.5)
@@ -36,7 +36,7 @@ def test_cosine_is_a_mean_over_the_four_and_an_error_is_relative() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("correction", CORRECTIONS)
-def test_one_relaxation_gives_the_gradient_after_each_number_of_steps(correction: str) -> None:
+def test_one_relaxation_gives_the_gradient_after_each_number_of_steps(correction):
     model, sequences = make()
     nudged = Nudged(correction, 0.1, Relaxation(7, 0.4))
     found = measure.gradients_by_steps(model, sequences, nudged, [2, 7])
@@ -48,13 +48,13 @@ def test_one_relaxation_gives_the_gradient_after_each_number_of_steps(correction
         assert length == pytest.approx(credit.norm().item())
 
 
-def test_slopes_of_what_is_known() -> None:
+def test_slopes_of_what_is_known():
     assert measure.slope([0.0, 1.0, 3.0], [1.0, 3.0, 7.0]) == pytest.approx(2)
     assert measure.order_in([0.1, 1.0, 10.0], [3e-4, 3e-2, 3.0]) == pytest.approx(2)
     assert measure.factor_per_step([2, 4, 9], [0.7**2, 0.7**4, 0.7**9]) == pytest.approx(0.7)
 
 
-def test_a_row_of_the_credit_map_is_the_credit_for_that_prediction_alone() -> None:
+def test_a_row_of_the_credit_map_is_the_credit_for_that_prediction_alone():
     model, sequences = make()
     sequence, estimator = sequences[0], Implicit(LONG)
     found = measure.credit_map(model, sequence, estimator)
@@ -70,7 +70,7 @@ def test_a_row_of_the_credit_map_is_the_credit_for_that_prediction_alone() -> No
     assert shares == pytest.approx((0.4, 0.5, 0.1))
 
 
-def test_the_jacobian_and_its_eigenvalues_are_those_of_dense_algebra() -> None:
+def test_the_jacobian_and_its_eigenvalues_are_those_of_dense_algebra():
     model, sequences = make()
     force, _, z = measure.at_rest(model, sequences[:1])
     j = measure.jacobian(force, z)
@@ -86,7 +86,7 @@ def test_the_jacobian_and_its_eigenvalues_are_those_of_dense_algebra() -> None:
     assert_close(measure.antisymmetric_eigenvalues(j), turn.imag.sort().values)
 
 
-def test_what_is_left_by_the_scale_of_the_weights_and_on_the_way() -> None:
+def test_what_is_left_by_the_scale_of_the_weights_and_on_the_way():
     config, x = replace(SMALL, relaxation=Relaxation(6, 0.4)), make()[1][:, :-1]
     model = LanguageModel(config, Generator().manual_seed(0))
     found = measure.left_by_scale(config, [0.5, 2.0], x, Generator().manual_seed(0))
@@ -102,7 +102,7 @@ def test_what_is_left_by_the_scale_of_the_weights_and_on_the_way() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("strength", [1.0, 0.7])
-def test_step_by_step_comes_to_the_published_gradient(strength: float) -> None:
+def test_step_by_step_comes_to_the_published_gradient(strength):
     model, sequences = make(replace(SMALL, strength=strength))
     for way in (PUBLISHED, replace(PUBLISHED, relaxation=Relaxation(60, 0.2))):
         found = measure.gradient_step_by_step(model, sequences, way.relaxation, way.beta)
@@ -110,7 +110,7 @@ def test_step_by_step_comes_to_the_published_gradient(strength: float) -> None:
         assert_close(found, right, rtol=1e-8, atol=1e-10)
 
 
-def test_another_relaxation_and_the_same_numbers() -> None:
+def test_another_relaxation_and_the_same_numbers():
     model, sequences = make()  # whose numbers are none of single precision
     other = measure.with_relaxation(model, Relaxation(3, 0.1))
     assert other.config == replace(SMALL, relaxation=Relaxation(3, 0.1))
@@ -118,7 +118,7 @@ def test_another_relaxation_and_the_same_numbers() -> None:
     assert not torch.allclose(other(sequences[:, :-1]), model(sequences[:, :-1]))
 
 
-def test_pieces_are_spread_evenly_and_judged_in_any_portions() -> None:
+def test_pieces_are_spread_evenly_and_judged_in_any_portions():
     for n, most, kept in ((10, 3, [0, 4, 8]), (8, 4, [0, 2, 4, 6]), (6, 9, [*range(6)])):
         assert measure.spread(torch.arange(n)[:, None], most).flatten().tolist() == kept
     model, sequences = make()
@@ -126,7 +126,7 @@ def test_pieces_are_spread_evenly_and_judged_in_any_portions() -> None:
     assert_close(found, token_losses(model(sequences[:, :-1]), sequences).detach())
 
 
-def test_counting_is_judged_on_the_characters_that_a_model_is_judged_on() -> None:
+def test_counting_is_judged_on_the_characters_that_a_model_is_judged_on():
     text = Text("abacabad" * 40)
     each, pieces = text.count_losses(2), text.held_out(5)
     asked = [each[5 * i : 5 * i + 5] for i in range(0, len(pieces), -(-len(pieces) // 3))]
@@ -140,7 +140,7 @@ READS = replace(SMALL, vocabulary=len(TEXT.characters), context=4)
 
 
 @pytest.mark.slow
-def test_training_by_an_estimator_is_that_of_the_ensemble_at_two_rates() -> None:
+def test_training_by_an_estimator_is_that_of_the_ensemble_at_two_rates():
     config, estimator = replace(READS, relaxation=Relaxation(5, 0.4)), Implicit(LONG)
     settings = dict(seeds=1, steps=3, batch=2, lr=1e-2, probe_every=2, governor=None)
     run = measure.train_estimators(config, TEXT, {"": estimator}, **settings)[""]
@@ -160,7 +160,7 @@ def test_training_by_an_estimator_is_that_of_the_ensemble_at_two_rates() -> None
     assert run.steps.tolist() == [0, 2, 3] and run.history["left"].shape == (3, 1)
 
 
-def test_the_read_out_learns_faster() -> None:
+def test_the_read_out_learns_faster():
     model, _ = make()
     block, out = measure.adamw_at_two_rates(list(model.parameters()), lr=1e-3).param_groups
     assert (block["lr"], out["lr"]) == pytest.approx((1e-3, measure.READ_OUT * 1e-3))
@@ -168,7 +168,7 @@ def test_the_read_out_learns_faster() -> None:
 
 
 @pytest.mark.slow
-def test_the_governor_is_there_unless_told_otherwise() -> None:
+def test_the_governor_is_there_unless_told_otherwise():
     config = replace(READS, context=5, relaxation=Relaxation(10, 0.5))
     settings = dict(seeds=1, steps=40, batch=4, lr=0.1, probe_every=40)
     governed, free = (

@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import replace
-from typing import Any
 
 import pytest
 import torch
@@ -35,17 +34,17 @@ RECORDS = [
 
 
 @pytest.mark.parametrize(("name", "settings"), RECORDS)
-def test_a_record_is_of_the_recipe(name: str, settings: dict[str, Any]) -> None:
+def test_a_record_is_of_the_recipe(name, settings):
     found = results.load(f"equilibrium_{name}")["settings"]
     assert {k: v for k, v in found.items() if k not in ("counted", "yardsticks")} == settings
 
 
-def test_what_was_looked_into_is_of_the_recipe() -> None:
+def test_what_was_looked_into_is_of_the_recipe():
     found = evidence.rates().betas, evidence.rates().steps, [x.spread for x in evidence.rests()]
     assert found == ([*recipe.BETAS], [*recipe.RATE_STEPS], [*recipe.SPREADS])
 
 
-def test_a_recorded_model_is_what_was_trained() -> None:
+def test_a_recorded_model_is_what_was_trained():
     model, characters = evidence.trained()
     assert len(characters) == model.config.vocabulary == 65
     loss = measure.losses(model, evidence.pieces()).mean().item()
@@ -54,7 +53,7 @@ def test_a_recorded_model_is_what_was_trained() -> None:
 
 
 @pytest.mark.slow
-def test_the_shortest_record_and_the_share_of_the_limit_come_out_again() -> None:
+def test_the_shortest_record_and_the_share_of_the_limit_come_out_again():
     model, batch = probes.untrained(TEXT).double(), probes.published_batch(TEXT)
     true = measure.attention_gradient(model, batch, Implicit(Relaxation(40, 0.25)))
     found, record = measure.attention_gradient(model, batch, PUBLISHED), evidence.gradients()
@@ -68,7 +67,7 @@ def test_the_shortest_record_and_the_share_of_the_limit_come_out_again() -> None
 
 
 @pytest.mark.long
-def test_what_was_looked_into_comes_out_again() -> None:
+def test_what_was_looked_into_comes_out_again():
     rates, again = evidence.rates(), probes.rates(evidence.trained()[0], evidence.pieces())
     assert again.radius == pytest.approx(rates.radius, rel=1e-6)
     for part in ("by_beta", "by_steps"):

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 import torch
@@ -39,12 +38,12 @@ RIGHT = [
 
 
 @pytest.mark.parametrize(("check", "answer", "said"), RIGHT)
-def test_other_right_answers_pass(check: Callable[..., Any], answer: object, said: str) -> None:
+def test_other_right_answers_pass(check, answer, said):
     outcome = check(answer)
     assert outcome.passed and said in outcome.message
 
 
-def test_what_is_no_angle_for_every_size_and_every_crowd_earns_nothing() -> None:
+def test_what_is_no_angle_for_every_size_and_every_crowd_earns_nothing():
     for wrong in (
         lambda q, k, r: cos2_to_plane(q, k, r) * (k.shape[1] == 7),
         lambda q, k, r: cos2_to_plane(q, k, r).softmax(-1),
@@ -52,6 +51,6 @@ def test_what_is_no_angle_for_every_size_and_every_crowd_earns_nothing() -> None
         assert checks.deaf_to_loudness(wrong).share == 0
 
 
-def test_no_name_tells_the_copier() -> None:
+def test_no_name_tells_the_copier():
     told = checks.by_content(lambda model: "ideal" in repr(model) + getattr(model, "__name__", ""))
     assert told.share == 0

@@ -1,7 +1,7 @@
 """A step of a training that comes late calls nobody back to the model that was trained."""
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import expect
 
 from book.lessons.triple_product import explorer
 from book.lessons.triple_product.tests.scripts import PAGES
@@ -22,7 +22,7 @@ HELD = """(step) => {
 
 
 @pytest.mark.parametrize("step", [1, 2])
-def test_who_looks_at_another_model_is_not_called_back(step: int, browser: Browser) -> None:
+def test_who_looks_at_another_model_is_not_called_back(step, browser):
     page = browser.new_page()
     body = page_of(*PAGES["copier"](), own="")
     page.route(f"{ADDRESS}**", lambda route: route.fulfill(body=body, content_type="text/html"))

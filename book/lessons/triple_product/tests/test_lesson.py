@@ -21,7 +21,7 @@ SCORES = exercises.cells(exercises.ROOT / lesson_page("triple_product").with_ste
 
 
 @pytest.mark.parametrize("score", recipe.KINDS)
-def test_the_lessons_model_is_the_packages(score: str) -> None:
+def test_the_lessons_model_is_the_packages(score):
     """Its cells, run with other weights, off the start, where β is the same for every head."""
     scope: dict[str, Any] = {"torch": torch, "F": torch.nn.functional}
     exec("\n\n".join(CELLS[name] for name in ("turn", "model-cell")), scope)

@@ -24,14 +24,14 @@ RECORDS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("name", RECORDS)
-def test_a_record_has_the_recipes_settings(name: str) -> None:
+def test_a_record_has_the_recipes_settings(name):
     assert results.load(f"triple_product_{name}")["settings"] == RECORDS[name]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("layers", ["one layer", "two layers"])
 @pytest.mark.parametrize("kind", recipe.KINDS)
-def test_what_is_recorded_is_what_the_kept_weights_do(layers: str, kind: str) -> None:
+def test_what_is_recorded_is_what_the_kept_weights_do(layers, kind):
     """The first seed: the same copies at other periods, on random letters, with a loud token."""
     body, model = evidence.recorded(), evidence.trained(layers, kind)
     again = measure.transfer([model], 16, recipe.TESTED, Generator().manual_seed(8))[:, 0]
@@ -50,7 +50,7 @@ def test_what_is_recorded_is_what_the_kept_weights_do(layers: str, kind: str) ->
 
 
 @pytest.mark.long
-def test_the_shortest_recorded_run_can_be_made_again() -> None:
+def test_the_shortest_recorded_run_can_be_made_again():
     record = results.load("triple_product_rates")
     settings = record["settings"]["one"] | {"lr": 3e-2}
     run = record["runs"]["one layer 0.03"]["angle"]

@@ -55,13 +55,13 @@ TURNS = [
 
 
 @pytest.mark.parametrize(("begins", "value", "path", "verdict"), TURNS)
-def test_a_verdict_turns(begins: str, value: Any, path: Any, verdict: bool | None) -> None:
+def test_a_verdict_turns(begins, value, path, verdict):
     found = changed(value, *path)
     (claim,) = (c for c in claims.every(found, 0.39) if c.text.startswith(begins))
     assert claim.findings[found.name].verdict is verdict
 
 
-def test_with_twice_the_seeds_most_is_told_and_a_correction_takes_one_back() -> None:
+def test_with_twice_the_seeds_most_is_told_and_a_correction_takes_one_back():
     """As many seeds again, which came out the same: no question is left to too few of them."""
     found = deepcopy(R)
     for kind in found.kinds.values():
@@ -86,14 +86,14 @@ def live(right: Tensor, halt: Tensor) -> Live:
 
 
 @pytest.mark.parametrize(("held", "right"), [(100, 99), (0, 0)])
-def test_of_the_live_run_what_is_held_to_be_right_is_told(held: int, right: int) -> None:
+def test_of_the_live_run_what_is_held_to_be_right_is_told(held, right):
     boards = torch.arange(200)
     piles = figures.piles(live(boards < right, torch.where(boards < held, 1.0, -1.0)))
     assert f"gives {held} more than even chances, and of these {right} are right" in piles.caption
     assert f"more than half sure of {held}, of which {right} are right" in piles.alt
 
 
-def test_it_is_seen_to_fail_where_it_is_surest() -> None:
+def test_it_is_seen_to_fail_where_it_is_surest():
     boards = torch.eye(5, 36).long() * torch.arange(1, 6)[:, None]
     run = live(torch.arange(5) == 2, torch.tensor([0.5, -1.0, 3.0, 0.7, -0.2]))
     assert [max(text) for text in evidence.failures(run, boards)] == ["4", "1", "5"]

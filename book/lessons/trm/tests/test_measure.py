@@ -130,7 +130,7 @@ def test_half_precision_is_what_a_page_can_carry(model):
 
 
 @pytest.mark.slow
-def test_what_is_inside_is_counted_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_inside_is_counted_by_hand(monkeypatch):
     puzzles, n = recorded.tests(40), range(40)
     generator, kinds = Generator().manual_seed(0), ("mixed", "minimal")
     monkeypatch.setitem(recipe.SIZES, "probed", 12)

@@ -22,7 +22,7 @@ MADE = recipe.RECORDS | dict.fromkeys(("trm_inside", "trm_symmetries"), lambda: 
 
 
 @pytest.mark.parametrize("name", MADE)
-def test_a_record_holds_the_recipes_of_its_experiment(name: str) -> None:
+def test_a_record_holds_the_recipes_of_its_experiment(name):
     """Older records do not say on what they were judged, nor that nothing reads again."""
     record, seeds = results.load(name), SEEDS.get(name, recipe.SEEDS)
     wanted = recipe.SIZES | {"trm_inside": recipe.INSIDE}.get(name, {})
@@ -43,7 +43,7 @@ def test_a_record_holds_the_recipes_of_its_experiment(name: str) -> None:
             assert run["operations"] * trained.steps == pytest.approx(whole, rel=2e-3)
 
 
-def test_the_sets_of_puzzles_are_those_with_which_the_records_were_made() -> None:
+def test_the_sets_of_puzzles_are_those_with_which_the_records_were_made():
     assert recipe.BANK == (20_000, "mixed", 1, False) and recipe.SEEN == (1000, "mixed", 4, False)
     for found, seeds in ((recipe.VALIDATION, (2, 3)), (recipe.FRESH, (21, 22))):
         kinds = zip(("mixed", "minimal"), seeds, strict=True)
@@ -56,7 +56,7 @@ def test_the_sets_of_puzzles_are_those_with_which_the_records_were_made() -> Non
     assert [part[:, 0].tolist() for part in recipe.probed((boards, boards))] == [[*range(200)]] * 2
 
 
-def test_a_look_takes_as_long_as_was_measured() -> None:
+def test_a_look_takes_as_long_as_was_measured():
     runs = results.load("trm_runs")["runs"]  # what a run takes beyond all that does not train
     looks = recipe.LIVE.steps * recipe.LIVE.settings.seats
     trained = runs["trained"]["seconds"] - runs["FAST=1"]["seconds"]
@@ -68,7 +68,7 @@ AT_NIGHT = pytest.param(said.counted_at_night, marks=pytest.mark.long)
 
 
 @pytest.mark.parametrize("passages", [BY_DAY, AT_NIGHT])
-def test_what_is_said_of_puzzles_is_what_they_are(passages: said.Passages) -> None:
+def test_what_is_said_of_puzzles_is_what_they_are(passages):
     here, book = exercises.ROOT / "book/lessons/trm/tests", exercises.ROOT / "book"
     files = here / "page.txt", here / "evidence.txt", book / "lessons/trm/teaching.md"
     texts = [path.read_text("utf-8").splitlines() for path in files]
@@ -78,7 +78,7 @@ def test_what_is_said_of_puzzles_is_what_they_are(passages: said.Passages) -> No
 
 
 @pytest.mark.slow
-def test_the_stricter_split_holds_out_five_classes_of_forty_nine() -> None:
+def test_the_stricter_split_holds_out_five_classes_of_forty_nine():
     """Of grids of either set, none of whose classes the bank has; each seed's shares add up."""
     task = recipe.STRICTER
     grids = task.grids(3000, Generator().manual_seed(1))
@@ -95,7 +95,7 @@ def test_the_stricter_split_holds_out_five_classes_of_forty_nine() -> None:
 
 
 @pytest.mark.long
-def test_the_shortest_record_can_be_made_again() -> None:
+def test_the_shortest_record_can_be_made_again():
     """The network without recursion, its first seed, up to the second probe; and its grids."""
     trained, bank = recipe.baselines()[recipe.EQUAL], recipe.BANK.sample()
     run, tests = results.load("trm_baselines")["runs"][recipe.EQUAL], recipe.VALIDATION["mixed"]
