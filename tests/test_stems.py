@@ -30,7 +30,6 @@ LISTS = {
     "tests/programs/test_initial.py": "has a model of each kind",
     "tests/test_questions.py": "computes the numbers of some questions again",
     "tests/test_recorded.py": "changes what runs of several chapters depend on",
-    "tests/refused.py": "asks of each model what it cannot be",
     "tests/test_parity.py": "holds each model against its source",
 }
 """The files that name more than two chapters, and why each has to.

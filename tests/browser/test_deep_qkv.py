@@ -149,7 +149,7 @@ def ran(widget: Locator) -> Iterator[tuple[str, bool]]:
     use(widget)
     widget.get_by_role("button", name="Next seed").click()
     yield "one of each", True
-    widget.get_by_role("button", name="All 16").click()
+    widget.get_by_role("button", name="Race all 16").click()
     widget.get_by_label("Step", exact=True).fill("100")
     yield "on their way", True
     widget.get_by_label("Step", exact=True).fill("400")
@@ -159,8 +159,8 @@ def ran(widget: Locator) -> Iterator[tuple[str, bool]]:
 
 def use(widget: Locator) -> None:
     """The race, or the sorter."""
-    if widget.get_by_role("button", name="One of each").count():
-        widget.get_by_role("button", name="One of each").click()
+    if widget.get_by_role("button", name="Race one of each").count():
+        widget.get_by_role("button", name="Race one of each").click()
         widget.get_by_label("Step", exact=True).fill("400")  # it need not be waited for
     else:
         widget.get_by_label("Type three letters").fill("bbc")

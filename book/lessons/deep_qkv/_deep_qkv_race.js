@@ -84,7 +84,7 @@ export function renderRace({ model, el }) {
 
   /** One of each: another seed with each press, the first as it stands there. */
   const seen = () => raced.has(seed()) || (!inAll() && step() > 0);
-  const one = button("One of each", () => start({ racing: ONE, seed: (seed() + seen()) % race.seeds }));
+  const one = button("Race one of each", () => start({ racing: ONE, seed: (seed() + seen()) % race.seeds }));
   const all = button("All", () => start({ racing: ALL }));
   const pause = button("Pause", () => {
     if (motion.going()) return stand({ at: now });
@@ -256,8 +256,8 @@ export function renderRace({ model, el }) {
     }
     const stop = dots.find(({ node }) => node.getAttribute("aria-checked") === "true") ?? dots[0];
     for (const dot of dots) dot.node.setAttribute("tabindex", dot === stop ? 0 : -1);
-    one.textContent = !inAll() && seen() ? "Next seed" : "One of each";
-    all.textContent = `All ${race.seeds}`;
+    one.textContent = !inAll() && seen() ? "Next seed" : "Race one of each";
+    all.textContent = `Race all ${race.seeds}`;
     one.classList.toggle("abc-start", !inAll());
     all.classList.toggle("abc-start", inAll());
     pause.textContent = rests ? "Go on" : "Pause";

@@ -29,7 +29,7 @@ def said(page: Reading) -> None:
 def the_models_of_the_pictures(lesson: Says) -> None:
     first, second, third = measure.pushes(SHOWN)
     lesson(f"lies in {sum(p.numel() for p in SHOWN.parameters())} numbers, its weights",
-           f"In {second[1]} cases this asks for another letter than was due, and in {second[0]}",
+           f"the letter due, the model writes it in {second[0]} of {second[1]} cases",
            f"gets its letter in {first[0]} and in {third[0]} of {first[1]} trials",
            where=measure.right(SHOWN, MASK) == 27 and first[1] == third[1])
     below = LEAKY.losses[-1, recipe.RECORDED.index(recipe.SHOWN)] < sorting.FLOOR - 0.3

@@ -99,7 +99,7 @@ def settings(lesson: Says, proof: Says) -> None:
            f"Then we try them on all others, from {COUNT[recipe.TESTED[0]]} to sixteen",
            f"whose second round begins after {first} to {last} letters",
            f"more often than {MOST}, in sequences of {of}",
-           f"A small model sees the letters `{explorer.AT_HOME[: recipe.HALF]}`",
+           f"It sees the letters `{explorer.AT_HOME[: recipe.HALF]}`",
            f"Let the text begin again after {COUNT[NEAR]}</a>",
            "no more than a guess would, one letter in sixteen",
            where=ONE["seeds"] == TWO["seeds"]
@@ -297,9 +297,9 @@ def loudness(second: Says, proof: Says) -> None:
     proof(f"with one token at a tenth, {heard:.2f} of the other copies", failed=[whisper])
     minds = loud.at("others", "angle", 3.0) > SOLVED
     second("and the volume loses it, as the mark shows", failed=[friend], where=own < 0.2)
-    second("next to nothing to the loud, strangers and friends alike", held=[stranger],
+    second("next to nothing to what is loud and leans out, stranger or friend", held=[stranger],
            failed=[friend])
-    second("and most to whoever whispers", failed=[whisper])
+    second("and much to whoever whispers", failed=[whisper])
     scene = Path(explorer.__file__).with_name("_triple_product_scenes.js").read_text()
     rows = re.findall(r"\[[-\d., ]+\]", scene.partition("START = ")[2])[:5]
     q, r, *keys = (torch.tensor(json.loads(row)) for row in rows)

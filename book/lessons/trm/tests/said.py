@@ -92,7 +92,8 @@ def what_looking_again_brings(lesson: Says, evid: Says, teaching: Says) -> None:
     lesson(f"our larger network, which solves {once}", untold=[reads])
     lesson("The fall comes where each use gets weights of its own",
            "So in one look it helped to use the same weights again",
-           f"as a small one trained for one look solves {alone}", held=[shares])
+           f"In one look they solve {of_100(recipe.SHARING, 1)}, where four sets of weights solve "
+           f"{apart_solve}", held=[shares])
     lesson("Most of that gap came of using the same weights again", held=[shares],
            where=2 * (middle(recipe.SHARING, 1) - middle(recipe.REREADING, 1))
            > middle(TRM_LIVE, TRAINED) - middle(DEEP, 1))
@@ -107,7 +108,7 @@ def the_recipe(lesson: Says, evid: Says, teaching: Says) -> None:
     lesson(f"The small network has {recipe.parameters(LIVE.config):,} weights",
            "a larger network with four times the weights",
            where=round(recipe.parameters(deep) / recipe.parameters(LIVE.config)) == 4)
-    lesson("one network of two layers", "It is used four times in a look",
+    lesson("one network of two layers", "A look uses it four times, which makes eight layers",
            f"eight looks are {TRAINED * recipe.USES * LIVE.config.layers} layers deep",
            where=(LIVE.config.layers, recipe.USES, TRAINED) == (2, 4, 8))
     as_said = (so.seats, so.steps, so.halt_weight, so.exploration) == (64, 8, 0.5, 0.1)
