@@ -287,6 +287,18 @@ def test_no_void_is_left_under_a_widget(path, width, open_page):
     assert kept == pytest.approx(widget, abs=3 * 16)
 
 
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("path", CHAPTERS)
+def test_the_button_over_what_is_veiled_covers_nothing_that_is_not(path, width, open_page):
+    page = open_page(path, width=width).page
+    gaps = page.evaluate(
+        """() => [...document.querySelectorAll('.attn-veil')].map((veil) =>
+          veil.querySelector('button').getBoundingClientRect().top
+          - veil.previousElementSibling.getBoundingClientRect().bottom)"""
+    )
+    assert all(gap >= 0 for gap in gaps), gaps
+
+
 def test_weight_of_a_chapter(first_visit):
     page = urlsplit(first_visit.page.url).path
     weights: dict[str, int] = {}

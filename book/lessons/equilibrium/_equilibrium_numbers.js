@@ -147,7 +147,8 @@ export function numbersView({ uid, model, save, say }) {
     for (const [name, row] of cells) {
       const values = name === "true" ? truth : there;
       row.forEach((cell, i) => {
-        cell.textContent = values ? brief(values[i]) : "no end";
+        if (name === "measured" && !frames) cell.textContent = "–"; // nothing has been
+        else cell.textContent = values ? brief(values[i]) : "no end";
       });
     }
     turned.set(share);
