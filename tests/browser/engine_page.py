@@ -42,7 +42,8 @@ RUN = f"""async ({{ text, values }}) => {{
 
 def put_engine(folder: Path, lessons: dict[str, str] | None = None) -> None:
     """Everything that a site has in `_static/cell`."""
-    alone = {"_engine.js": source.read("_engine.js", engine.FOLDERS)}  # on the site, in places.js
+    names = ("_engine.js", "_traps.js")  # on the site, in places.js
+    alone = {name: source.read(name, engine.FOLDERS) for name in names}
     for name, text in (engine.files() | alone | (lessons or {})).items():
         (folder / name).write_text(text, "utf-8")
     found = micropython.files(ROOT)
