@@ -53,7 +53,8 @@ def described(shown: Any) -> Iterator[str]:
     elif isinstance(shown, Cost):
         yield "what it took"  # which is never the same
     elif isinstance(data := getattr(shown, "data", None), str) and "<tr>" in data:
-        yield unescape(" ".join(["table", *re.findall(r"data-[a-z]+=\"[^\"]*\"", data)]))
+        listens = re.findall(r"data-[a-z]+=\"[^\"]*\"", data)
+        yield unescape(" ".join(["table", *listens]))
         head, *body = rows(shown)
         measured = [name.endswith("per second") for name in head]
         body = [["…" if new else x for x, new in zip(r, measured, strict=True)] for r in body]
@@ -63,6 +64,7 @@ def described(shown: Any) -> Iterator[str]:
 
 
 def inwards(lines: Iterable[str]) -> Iterator[str]:
+    """Each a line of its own, whatever is in it."""
     return (f"  {line.replace(chr(10), ' / ')}" for line in lines)
 
 
@@ -91,6 +93,7 @@ def told(shown: Any) -> str:
 
 
 def timeless(lines: Iterable[str]) -> Iterator[str]:
+    """Lines that say how long something took, or how far it came by then, without the number."""
     untimed = (re.sub(r"\d+(\.\d+)? s\b", "… s", line) for line in lines)
     return (re.sub(r"\([\d,]+ rows, … s\)", "(… rows, … s)", line) for line in untimed)
 
@@ -120,7 +123,7 @@ def picture(shown: Picture) -> Iterator[str]:
     listens = f", listens to {shown.lesson}" if shown.lesson else ""
     yield f"{size} inches{', wide' if shown.wide else ''}{listens}"
     yield from (f"text {t.get_text()!r} {colour(t)}" for t in fig.texts)
-    yield from map(legend, fig.legends)
+    yield from (f"legend: {legend(each)}" for each in fig.legends)
     for i, ax in enumerate(fig.axes):
         yield f"axes {i} {ax.get_title('left') or ax.get_title()}".rstrip()
         yield from inwards(axes(ax))
@@ -162,10 +165,12 @@ def axes(ax: Any) -> Iterator[str]:
             to += f", arrow {colour(text.arrow_patch.get_edgecolor())}"
         at = numbers(text.xyann if noted else text.get_position())
         yield f"text {text.get_text()!r} {colour(text)} at {at}{to}"
-    yield from map(legend, filter(None, [ax.get_legend()]))
+    if found := ax.get_legend():
+        yield f"legend: {legend(found)}"
 
 
 def face(line: Any) -> Iterator[str]:
+    """What fills a line's markers, where that is another colour than its own."""
     if line.get_marker() not in ("None", "", None):
         inside = "none" if line.get_fillstyle() == "none" else colour(line.get_markerfacecolor())
         yield "" if inside == colour(line) else f"face {inside}"
@@ -190,7 +195,10 @@ def collection(each: Collection) -> str:
 
 
 def contours(each: ContourSet) -> Iterator[str]:
-    """How large each level's field is and where its middle; its corners are a processor's own."""
+    """How large the field of each level is, and how far its middle from the left and from below.
+
+    Of its corners nothing: on another processor they are others.
+    """
     corner = [min(each.axes.get_xlim()), min(each.axes.get_ylim())]
     for path in each.get_paths():
         size, moment = 0.0, np.zeros(2)
@@ -214,7 +222,7 @@ def cells(each: Any) -> str:
 
 
 def legend(found: Any) -> str:
-    return f"legend: {', '.join(text.get_text() for text in found.get_texts())}"
+    return ", ".join(text.get_text() for text in found.get_texts())
 
 
 def opacity(of: Any) -> str:
@@ -222,12 +230,14 @@ def opacity(of: Any) -> str:
 
 
 def colour(of: Any) -> str:
+    """Its name in the house, else its code."""
     found = of.get_color() if hasattr(of, "get_color") else of
     code = to_hex(found)
     return NAMED.get(code, code) if to_rgba(found)[-1] else "none"
 
 
 def curve(points: Any) -> str:
+    """Some points, how many, and their mean: what is drawn between cannot go unseen."""
     points = np.asarray(points, float)
     if not len(points):
         return "nothing"
@@ -237,6 +247,7 @@ def curve(points: Any) -> str:
 
 
 def numbers(values: Any) -> str:
+    """Numbers as a drawing shows them; an axis may have words instead."""
     return "(" + ", ".join(map(short, np.asarray(values, object).ravel())) + ")"
 
 

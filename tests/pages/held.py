@@ -1,16 +1,19 @@
 """Text of what is shown, held to a file that a person has read: the difference, and taking it over.
 
-A line that stands further in belongs to the line above it. CONTRIBUTING says how it is compared.
+A line that stands further in belongs to the line above it, as a figure does to its cell. A number
+with a decimal point has been computed and may differ by one in its third digit, since another
+processor rounds otherwise; all else is exact.
 """
 
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import zip_longest
 from math import floor, log10
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 T = TypeVar("T")
 NUMBER = re.compile(
@@ -27,7 +30,8 @@ TOLD = 30
 """Differences of a file that are told one by one."""
 
 
-class Difference(NamedTuple):
+@dataclass(frozen=True)
+class Difference:
     """Lines `start` to `stop` of what was read, what stands there now, and how one says that."""
 
     start: int
@@ -37,6 +41,7 @@ class Difference(NamedTuple):
 
 
 def differences(was: Sequence[str], now: Sequence[str]) -> Iterator[Difference]:
+    """Where two texts differ, line by line, in their order."""
     for i, j in aligned(was, now, masked):
         if i[0] == i[1]:
             yield Difference(*i, [now[j[0]]], f"{place(now, j[0])}new: {now[j[0]].strip()}")
@@ -44,17 +49,22 @@ def differences(was: Sequence[str], now: Sequence[str]) -> Iterator[Difference]:
             yield Difference(*i, [], f"{place(was, i[0])}gone: {was[i[0]].strip()}")
         elif not close(old := was[i[0]].strip(), new := now[j[0]].strip()):
             before, after = cut(old, new)
-            yield Difference(*i, [now[j[0]]], f"{place(was, i[0])}was {before}, is {after}")
+            said = f"{place(was, i[0])}was {before}, is {after}"
+            yield Difference(*i, [now[j[0]]], said)
 
 
 def masked(line: str) -> str:
+    """A line without what its numbers are."""
     return NUMBER.sub("#", line)
 
 
 def aligned(
     was: Sequence[T], now: Sequence[T], key: Callable[[T], str]
 ) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
-    """Where lines differ, each beside its counterpart if it has one: by its key, then by place."""
+    """Lines that differ, each beside its counterpart if it has one: where in `was`, in `now`.
+
+    What is not the same is set side by side by its key first, then by its place.
+    """
     whole = [list(map(str, lines)) for lines in (was, now)]
     for exact, a, b, c, d in SequenceMatcher(None, *whole, False).get_opcodes():
         if exact == "equal":
@@ -69,6 +79,7 @@ def aligned(
 
 
 def close(one: str, other: str) -> bool:
+    """Whether two lines say the same, up to rounding."""
     if masked(one) != masked(other) or one.startswith(WRITTEN):
         return one == other
     pairs = zip(NUMBER.findall(one), NUMBER.findall(other), strict=True)
@@ -100,6 +111,7 @@ def number(text: str) -> float:
 
 
 def place(lines: Sequence[str], at: int) -> str:
+    """The lines that a line belongs to, the outermost and the nearest, as a sentence begins."""
     above, depth = [], indent(lines[at])
     for line in reversed(lines[:at]):
         if indent(line) < depth:
@@ -113,21 +125,28 @@ def indent(line: str) -> int:
 
 
 def cut(one: str, other: str) -> tuple[str, str]:
+    """Two lines without most of what they have in common at both ends."""
     ahead = max(common(one, other) - EDGE, 0)
     behind = common(one[:ahead:-1], other[:ahead:-1]) - EDGE
     ahead, behind = (n if n > 3 else 0 for n in (ahead, behind))
-    dots = "…" * bool(ahead), "…" * bool(behind)
-    lines = (line[ahead : len(line) - behind].join(dots) for line in (one, other))
-    return next(lines), next(lines)
+    first, second = (
+        ("…" if ahead else "") + line[ahead : len(line) - behind] + ("…" if behind else "")
+        for line in (one, other)
+    )
+    return first, second
 
 
 def common(one: str, other: str) -> int:
+    """How many letters two texts begin with that are the same."""
     pairs = enumerate(zip(one, other, strict=False))
     return next((i for i, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
 def hold(file: Path, now: Sequence[str], take: str | None) -> list[str]:
-    """What is shown now and was not read, as sentences; what has the words to `take` is taken."""
+    """What is shown now and was not read, as sentences; what one wants of it is taken over.
+
+    That is what has the words to `take`, or `all`. Nothing was read of a file that is not there.
+    """
     was = file.read_text("utf-8").splitlines() if file.exists() else []
     found = list(differences(was, now))
     wanted = [each for each in found if take and (take == "all" or take in each.said)]

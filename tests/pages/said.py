@@ -1,4 +1,16 @@
-"""What pages say of recordings, held against records: what a lesson's `said.py` is made with."""
+"""What pages say of recordings, held against the records: what a lesson's `said.py` is made with.
+
+The words stand in the notebooks, written by hand, and in titles of figures. A lesson's table says
+them again with the numbers as the record has them, and names the verdicts that they rest on:
+
+    def said(page: Reading) -> None:
+        evidence = page("trm_evidence")
+        evidence(f"it solves {share} of a hundred", held=[told(claims.AGAIN)])
+        evidence("Harder puzzles need more steps", where=hard > easy)
+
+Where the record bears the words out no longer, the lesson's test fails with the page, the cell,
+what stands there, and the words with the new numbers, to be pasted.
+"""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -21,6 +33,8 @@ FEWEST = 3  # words of a passage, lest another place of the page has them too
 
 @dataclass
 class Says:
+    """A page as it is now, and what it says that no longer holds."""
+
     name: str  # the file, as `book/lessons/trm/trm.ipynb`
     cells: dict[str, str]  # its text by cell, or by heading
     wrong: list[str] = field(default_factory=list)
@@ -36,7 +50,10 @@ class Says:
         untold: Iterable[Finding] = (),
         where: bool = True,
     ) -> None:
-        """The page has these words; findings are as they rest on, `untold` what none decides."""
+        """The page has these words: what has to hold for them has, what has to be refuted is.
+
+        What is `untold` the record cannot decide; `where` is any other condition.
+        """
         if missing := [*filter(None, map(self.missing, words))]:
             self.wrong += missing
             return
@@ -52,10 +69,12 @@ class Says:
             self.wrong.append(f"{place}, which the record bears out no longer")
 
     def place(self, words: str) -> str:
+        """The page and the cell that has the words."""
         cell = next(name for name, text in self.cells.items() if stands(plain(words), text))
         return f"{self.name}, cell {cell},"
 
     def missing(self, words: str) -> str:
+        """What to change if the page does not say that; nothing if it does."""
         words = plain(words)
         assert len(words.split()) >= FEWEST, f"“{words}” is too short a passage to be found again"
         if any(stands(words, text) for text in self.cells.values()):
@@ -76,7 +95,8 @@ class Says:
             return sum(block.size for block in blocks if block.size > 4)
 
         cell = max(self.cells, key=lambda name: shared(self.cells[name]))
-        return cell, max(re.split(r"(?<=[.!?:]) ", self.cells[cell]), key=shared)
+        sentences = re.split(r"(?<=[.!?:]) ", self.cells[cell])
+        return cell, max(sentences, key=shared)
 
 
 Reading = Callable[[str], Says]
@@ -85,6 +105,8 @@ Reading = Callable[[str], Says]
 
 @dataclass(frozen=True)
 class Told:
+    """What the records have found of a claim, by how the claim begins: `told("It knows")`."""
+
     claims: Callable[[], Sequence[Claim]]  # all of the chapter, corrected; asked once
     column: str  # whose finding is meant where none is named
 
@@ -104,8 +126,10 @@ class Told:
 
 def stands(words: str, text: str) -> bool:
     """Whether a text has the words, and no longer number or word begins or ends them."""
-    return re.search(rf"(?<![\w−+-])(?<!\d[.,]){re.escape(words)}(?!\w|[.,]\d)", text) is not None
+    whole = rf"(?<![\w−+-])(?<!\d[.,]){re.escape(words)}(?!\w|[.,]\d)"
+    return re.search(whole, text) is not None
 
 
 def plain(text: str) -> str:
+    """A text in which each run of spaces and line ends is one space."""
     return " ".join(text.split())

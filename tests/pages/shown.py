@@ -27,7 +27,10 @@ from .held import WRITTEN
 def shown(
     path: Path, patch: pytest.MonkeyPatch, machine: Mapping[str, str] = MappingProxyType({})
 ) -> Iterator[str]:
-    """For each cell its id, and further in what it shows, without what `machine` has of it."""
+    """Lines for each cell of a notebook: its id, and further in what it shows or says.
+
+    What by the pattern of a cell in `machine` hangs on the processor is not told.
+    """
     patch.chdir(path.parent)
     at: list[str] = []
     only_recorded(patch, path, at)
@@ -52,7 +55,10 @@ def shown(
 
 
 def only_recorded(patch: pytest.MonkeyPatch, path: Path, cell: Sequence[str]) -> None:
-    """What a lesson trains and no record has is an error; evidence may draw puzzles anew."""
+    """Nothing is trained: what a lesson asks for and no record has is an error that says so.
+
+    Evidence reads other records, and may draw puzzles anew.
+    """
     key, find, begins = recorded.key, recorded.find, recorded.begins
     asked = ""
 
@@ -76,6 +82,7 @@ def only_recorded(patch: pytest.MonkeyPatch, path: Path, cell: Sequence[str]) ->
 
 
 def run(code: str, name: str, scope: dict[str, Any], now: list[Any]) -> None:
+    """Run a cell; what its last line gives is shown."""
     linecache.cache[name] = (len(code), None, code.splitlines(keepends=True), name)
     tree = ast.parse(code)
     last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
@@ -86,11 +93,14 @@ def run(code: str, name: str, scope: dict[str, Any], now: list[Any]) -> None:
 
 
 class Raw:
+    """A bundle that is displayed as it is."""
+
     def __init__(self, bundle: dict[str, str]) -> None:
         self._repr_mimebundle_ = lambda: bundle
 
 
 def displayed(patch: pytest.MonkeyPatch) -> list[Any]:
+    """A list that fills with what `display` is given, as objects."""
     now: list[Any] = []
     shell = MagicMock()
     shell.display_formatter.format = lambda shown, **_: ({"shown": shown}, {})

@@ -1,13 +1,17 @@
-"""The instruments, where they could fail unseen: what is told in one line, what in none; `Says`."""
+"""The instrument itself: what differs is told in one line, what is only rounded in none."""
+
+from collections.abc import Callable
+from pathlib import Path
 
 import nbformat
 import pytest
-from nbformat.v4 import new_code_cell, new_notebook
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from book.kit.verdicts import Finding
+from book.kit import figures
+from book.kit.figures import Picture
 
+from .described import described
 from .held import differences, hold
-from .said import Says
 from .shown import shown
 
 PAGE = ["race", "  figure: Who is first", "    line blue: (0.500, 0.366)", "  > It is 0.366."]
@@ -50,64 +54,65 @@ def test_of_the_differences_those_are_taken_over_that_one_wants(tmp_path):
     assert not hold(file, other, "all") and not hold(file, other, None)
 
 
-def test_what_is_not_recorded_is_named_and_not_trained(tmp_path, monkeypatch):
-    def page(kind: str) -> list[str]:
-        code = f"from book.lessons.deep_qkv.recipe import *\ntrain_kind('plain', {kind})"
-        notebook = new_notebook(cells=[new_code_cell(code, id="cell")])
-        nbformat.write(notebook, tmp_path / "page.ipynb")
+def drawn(**changed: object) -> list[str]:
+    given = {"colour": figures.OURS, "height": 2.0, "dash": "-", "word": 0.5, "size": 4} | changed
+    with figures.figure(2.0, 2.0) as (fig, ax):
+        ax.plot([0, 1, 2], [0, given["height"], 3], given["dash"], color=given["colour"])
+        ax.text(0.1, given["word"], "floor")
+        ax.pcolormesh([[0.0, given["size"]], [2, 3]], cmap=figures.SHARES, vmin=0, vmax=8)
+        ax.set(xlim=(0, 2), ylim=(0, 4))
+    return list(described(Picture(fig, "Made up", "A line.", "A line that rises.")))
+
+
+SEEN = [
+    ({"height": 2.001}, ""),
+    ({"colour": figures.CONTROL}, "is line green - None"),
+    ({"dash": ":"}, "is line blue : None"),
+    ({"height": 2.5}, "(1, 2) (2, 3), is"),
+    ({"word": 0.8}, "at (0.100, 0.500), is text 'floor' ink at (0.100, 0.800)"),
+    ({"size": 5}, "mean (2.25), (0, 4, 2, 3), is"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("changed", "said"), SEEN)
+def test_of_a_figure_nothing_changes_unseen(changed, said):
+    found = [each.said for each in differences(drawn(), drawn(**changed))]
+    assert len(found) == bool(said)
+    assert all("figure: Made up: axes 0: was" in each and said in each for each in found), found
+
+
+CELLS = """
+from IPython.display import Markdown, display
+from book.kit import notebook
+handle = display(Markdown("Nothing yet. *Wait.*"), display_id=True)
+display(notebook.table(["a"], [["0.25"]], **{"data-listens": "x"}))
+print("took 0.25 s")
+handle.update(Markdown("Done."))
+{i: i for i in range(2)}
+"""
+
+
+@pytest.fixture
+def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], list[str]]:
+    def of(code: str) -> list[str]:
+        title = new_markdown_cell("# A page\n\nOne. Two\nthree.", id="title")
+        cell = new_code_cell(code, id="cell")
+        nbformat.write(new_notebook(cells=[title, cell]), tmp_path / "page.ipynb")
         return list(shown(tmp_path / "page.ipynb", monkeypatch))
 
-    assert page("LIVE")  # it is recorded
+    return of
+
+
+def test_all_that_a_cell_shows_is_told(page):
+    assert page(CELLS) == [
+        *("title", "  > # A page", "  > One.", "  > Two three."),
+        *("cell", "  took … s", "  Nothing yet.", "  *Wait.*"),
+        *('  table data-listens="x"', "    a", "    0.25", "  Done.", "  {0: 0, 1: 1}"),
+    ]
+
+
+def test_what_is_not_recorded_is_named_and_not_trained(page):
+    code = "from book.lessons.deep_qkv.recipe import LIVE, SWEEP, train_kind\n{}"
+    assert page(code.format("train_kind('plain', LIVE)"))  # it is recorded
     with pytest.raises(LookupError, match=r"^page, cell cell: 16 × Sorter is .* page_runs$"):
-        page("SWEEP")
-
-
-HELD, FAILED, UNTOLD = (Finding(told, "3 of 4 pairs", 0.03) for told in (True, False, None))
-SAID = {
-    "other": "Of a hundred puzzles it solves some.",
-    "looks": "As we saw, it solves 28.7 more of every\nhundred, in all four seeds. It helps.",
-}
-SAYS = "book/cats.ipynb, cell looks, says"
-HELPS = "in all four seeds. It helps."
-
-
-UNSAID = [
-    ("it solves 28.7 more of every hundred", ""),  # however it is broken into lines
-    ("it solves 27.1 more of every hundred", "it solves 28.7 more of every hundred"),
-    ("it solves −0.1 more of every hundred", "it solves 28.7 more of every hundred"),
-    ("every hundred, in all three seeds", "every hundred, in all four seeds"),
-    ("It solves more of a hundred puzzles in every seed", "it solves 28.7 more of every"),
-    ("of hundred every, in all four seeds", "hundred, in all four seeds"),
-    ("8.7 more of every hundred", "28.7 more of every hundred"),  # a part of a number
-    ("it solves 28", "it solves 28.7"),
-    ("it solves 28.7 mor", "it solves 28.7 mor"),
-]
-
-
-@pytest.mark.parametrize(("words", "there"), UNSAID)
-def test_what_is_not_said_is_told_with_its_cell_and_what_stands_there(words, there):
-    page = Says("book/cats.ipynb", SAID)
-    page(words)
-    assert len(page.wrong) == bool(there)
-    assert all(said.startswith(SAYS) and there in said for said in page.wrong)
-    assert all(said.endswith(f"and the records\n    {words}") for said in page.wrong)
-
-
-RESTS = [
-    ({"held": [HELD], "failed": [FAILED], "untold": [UNTOLD]}, 0),
-    *(({kind: [HELD, UNTOLD, FAILED]}, 2) for kind in ("held", "failed", "untold")),
-    ({"where": False}, 1),
-]
-
-
-@pytest.mark.parametrize(("rests", "turned"), RESTS)
-def test_a_verdict_that_turned_names_the_sentence(rests, turned):
-    page = Says("book/cats.ipynb", SAID)
-    page("As we saw, it solves", HELPS, **rests)
-    assert len(page.wrong) == turned
-    assert all(said.startswith(f"{SAYS} “As we saw, it solves”, ") for said in page.wrong)
-
-
-def test_a_passage_that_could_stand_anywhere_is_refused():
-    with pytest.raises(AssertionError, match="too short"):
-        Says("book/cats.ipynb", SAID)("28.7 more")
+        page(code.format("train_kind('plain', SWEEP)"))

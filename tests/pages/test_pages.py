@@ -1,6 +1,7 @@
 """Every lesson shows what was read of it, and what it says of records is what they have.
 
-`MACHINE` of its `said.py` has by cell patterns of what hangs on the processor, with the reason.
+`said.py` of its tests has its sentences that rest on records, and in `MACHINE`, by cell, patterns
+of what hangs on the processor, each with the reason. CONTRIBUTING says how a page is held.
 """
 
 import re
@@ -24,7 +25,10 @@ STEMS = sorted({lesson_of(path) for path in notebook_paths(ROOT)})
 @pytest.mark.page
 @pytest.mark.parametrize("stem", STEMS)
 def test_a_lesson_is_what_was_read_of_it(stem, monkeypatch, take, request):
-    """In `make check` evidence is not run again: what was read of it is held to its records."""
+    """One test a lesson: whatever is changed in it, this one fails, and names the place.
+
+    In `make check` the evidence is not run again: what was read of it is held to its records.
+    """
     in_short = "not slow" in request.config.getoption("markexpr")
     book, tests = ROOT / "book", LESSONS / stem / "tests"
     there = (tests / "said.py").exists()

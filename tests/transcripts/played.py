@@ -1,6 +1,8 @@
 """A widget on an empty page, a script of what a person does there, and what changes with each line.
 
-The page mounts widgets from their state, as a saved page does: it needs a browser and no book.
+The page mounts widgets as a saved page does, from their state, so it needs a browser and no book. A
+script has a line for each thing done; `VERBS` has them all. `# …` above some lines says why. Its
+transcript has these lines too, and below each what it changes, so that is where it stands.
 """
 
 import hashlib
@@ -75,18 +77,20 @@ def page_of(*shown: Any, own: str = OWN) -> str:
     for i, widget in enumerate(widgets):
         state = saved["state"][widget.model_id]["state"]
         state["_esm"] = REACHED % {"esm": json.dumps(state["_esm"]), "i": i}
-    parts = []
-    for each in shown:
-        part = VIEW % each.model_id if isinstance(each, Widget) else each
-        place = getattr(each, "place", None)
-        part = f'<div class="{place}">{part}</div>' if isinstance(place, str) else part
-        parts.append(part if isinstance(part, str) else part.html())
+    others = (each if isinstance(each, (Widget, str)) else each.html() for each in shown)
+    parts = [view(each) if isinstance(each, Widget) else each for each in others]
     return EMPTY.format(
         own=own,
         state=json.dumps(saved).replace("</", "<\\/"),
         shown="\n".join(parts),
         host=(bundle.HERE / "_host.js").read_text("utf-8").replace("</script", "<\\/script"),
     )
+
+
+def view(widget: Widget) -> str:
+    there = VIEW % widget.model_id
+    place = getattr(widget, "place", None)
+    return f'<div class="{place}">{there}</div>' if isinstance(place, str) else there
 
 
 def on_site(widget: Widget, *states: str) -> list[Any]:
@@ -102,7 +106,10 @@ Trouble = partial(pytest.fail.Exception, pytrace=False)
 def transcript(
     browser: Browser, shown: Sequence[Any], script: str, whole: Collection[str] = ()
 ) -> Iterator[str]:
-    """What stands there at first, and what each line changes; `whole`: who begins so is one."""
+    """What stands on the page at first, and what each line of the script changes.
+
+    What begins like one of `whole`, as `g.space`, is one line with all its parts.
+    """
     context = browser.new_context(viewport={"width": 1280, "height": 900}, reduced_motion="reduce")
     context.set_default_timeout(20_000)  # for what is done on a page at rest
     context.set_default_navigation_timeout(1000 * HANGS)
@@ -138,9 +145,11 @@ def transcript(
 
 
 def beside(route: Route, files: Mapping[str, str | bytes]) -> None:
+    """What stands beside the page, for what fetches it."""
     name = route.request.url.removeprefix(BESIDE)
     if name in files:
-        route.fulfill(body=files[name], content_type=mimetypes.guess_type(name)[0] or "text/plain")
+        kind = mimetypes.guess_type(name)[0] or "text/plain"
+        route.fulfill(body=files[name], content_type=kind)
     else:
         route.fallback()
 
@@ -189,7 +198,10 @@ ROLES: Any = "button", "link", "tab", "radio", "checkbox", "slider", "option", "
 
 
 def target(root: Locator, words: str) -> Locator:
-    """What is called so by name, label, words or selector (`.cell 3`: the fourth), in view."""
+    """What is called so by its name, label or words, or a selector: `.cell 3` for the fourth.
+
+    It is brought into view.
+    """
     if words[0] in ".#[":
         selector, _, nth = words.rpartition(" ") if words[-1].isdigit() else (words, "", "0")
         found = [root.locator(selector).nth(int(nth))]
@@ -258,6 +270,7 @@ def do(page: Page, line: str) -> None:
 
 
 def folded(lines: list[list[Any]], whole: tuple[str, ...]) -> list[list[Any]]:
+    """The same, and what begins like one of these has all its parts in its own line."""
     kept: list[list[Any]] = []
     for line in lines:
         if kept and line[0] > kept[-1][0] and kept[-1][1].startswith(whole):
@@ -285,6 +298,7 @@ def changes(was: list[list[Any]], now: list[list[Any]]) -> Iterator[str]:
 
 
 def kind(part: str) -> str:
+    """What a part of a line tells: its text, or the state or attribute of that name."""
     return TEXT if part.startswith(TEXT) else part.partition("=")[0]
 
 

@@ -1,18 +1,23 @@
-"""What no widget may do, tried on a small one; what widgets do, all transcripts tell."""
+"""The instrument itself: of a small widget that is changed, one line says what and where."""
 
 import anywidget
 import pytest
 import traitlets
+from playwright.sync_api import Browser
 
+from ..pages.held import differences
 from .__main__ import main
-from .played import transcript
+from .played import script_of, transcript
 
 COUNTER = """
 export default { render({ model, el }) {
   const shown = document.createElement("p");
   const button = document.createElement("button");
   button.textContent = "More";
-  const show = () => { shown.textContent = model.get("count"); };
+  const show = () => {
+    shown.textContent = `${model.get("count")} of 3 letters`;
+    shown.style.color = model.get("count") ? "rgb(0, 114, 178)" : "";
+  };
   button.onclick = () => { model.set("count", model.get("count") + 1); };
   model.on("change:count", show);
   show();
@@ -20,34 +25,91 @@ export default { render({ model, el }) {
   return () => model.off("change:count", show);
 } };
 """
+SCRIPT = """
+# it counts
+press More
+js models[0].set("count", 3)
+"""
+
+
+class Counter(anywidget.AnyWidget):
+    _esm = COUNTER
+    count = traitlets.Int(0).tag(sync=True)
+
+
+def played(browser: Browser, old: str = "", new: str = "", script: str = SCRIPT) -> list[str]:
+    assert old in COUNTER
+
+    class Changed(Counter):
+        _esm = COUNTER.replace(old, new) if old else COUNTER
+
+    return list(transcript(browser, [Changed()], script))
+
+
+def test_what_a_line_changes_is_told(browser):
+    assert played(browser) == [
+        "> at first",
+        "  + div.live-widget-view data-state=ready",
+        '    + p "0 of 3 letters"',
+        '    + button "More" behind=#efefef border=2px outset #000000',
+        "# it counts",
+        "  > press More",
+        '    ~ p "1 of 3 letters" style=color: rgb(0, 114, 178); colour=#0072b2',
+        '    ~ button "More" FOCUS',
+        '  > js models[0].set("count", 3)',
+        '    ~ p "3 of 3 letters"',
+    ]
+
+
+def test_a_transcript_has_its_script():
+    lines = ["> at first", '  + p "> 0"', "> press More", "  nothing changes", "# it counts"]
+    lines += ["  > press More", '    ~ p "# 1"', "> reload", "  nothing changes"]
+    assert script_of(lines).split("\n") == ["press More", "# it counts", "press More", "", "reload"]
+
+
+CHANGES = [
+    ("rgb(0, 114, 178)", "rgb(213, 94, 0)", "# it counts: > press More: was"),
+    ("of 3 letters", "of 3 words", "was + p"),
+    ('count") + 1); }', 'count") + 1); button.blur(); }', "gone: ~ button"),
+    ('model.on("change:count", show)', "show()", "gone: ~ p"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("old", "new", "said"), CHANGES)
+def test_a_change_of_a_widget_is_told_with_its_place(browser, old, new, said):
+    found = [each.said for each in differences(played(browser), played(browser, old, new))]
+    assert found
+    assert said in found[0], found
+
+
 WIDGET = '  el.className = "attn-widget"; '
 BLOT = """<svg stroke-linecap="round"><path vector-effect="non-scaling-stroke" d=""/>
   <path vector-effect="non-scaling-stroke" d="M1 1L2 2M3 3L3 3"/></svg>"""
 TROUBLES = [
-    ('model.get("count") + 1', "nowhere.count", "press More", "press More: nowhere is not defined"),
-    ("show();\n  el", "nowhere();\n  el", "", "at first: .*nowhere is not defined"),
+    ('model.get("count") + 1', "nowhere.count", SCRIPT, "press More: nowhere is not defined"),
+    ("show();\n  el", "nowhere();\n  el", SCRIPT, "at first: .*nowhere is not defined"),
     ("", "", "press Less", "press Less: nothing is called 'Less'; the buttons are: More"),
     ("", "", "push More", "push More: no such line"),
     ("return () =>", "const off = () =>", "press More", "gone it still listens to 0 change:count"),
     ("  el", '  document.addEventListener("visibilitychange", show);\n  el', "", "to document vis"),
-    ("  el.append(", f'{WIDGET}shown.id = button.id = "x"; el.append(', "", "have the id x"),
+    (
+        "  el.append(",
+        f'{WIDGET}shown.id = button.id = "x"; el.append(',
+        "",
+        "two things have the id x",
+    ),
     ("  el.append(", f"{WIDGET}el.innerHTML = `{BLOT}`; el.append(", "", "a blot .* 3L3 3[^;]*$"),
 ]
 
 
 @pytest.mark.parametrize(("old", "new", "script", "said"), TROUBLES)
 def test_what_no_widget_may_do_is_told_with_the_line(browser, old, new, script, said):
-    class Counter(anywidget.AnyWidget):
-        _esm = COUNTER.replace(old, new) if old else COUNTER
-        count = traitlets.Int(0).tag(sync=True)
-
-    assert old in COUNTER
     with pytest.raises(pytest.fail.Exception, match=said):
-        list(transcript(browser, [Counter()], script))
+        played(browser, old, new, script)
 
 
 def test_the_page_of_a_script_is_there_for_whoever_works_on_it(capsys):
     main("cell", "")
+    assert '<a href="/sorting">' in capsys.readouterr().out
     main("attention", "word")
-    said = capsys.readouterr().out
-    assert '<a href="/sorting">' in said and "Attention, seen whole" in said
+    assert "Attention, seen whole" in capsys.readouterr().out

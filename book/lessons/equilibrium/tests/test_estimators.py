@@ -1,4 +1,4 @@
-"""Every way to the gradient against linear algebra and cases by hand; and what governs it."""
+"""Every way to the gradient by linear algebra, finite differences and hand; what governs it."""
 
 import math
 from dataclasses import replace
@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 import torch
-from torch import Tensor, nn
+from torch import Generator, Tensor, nn
 from torch.func import jacrev
 from torch.testing import assert_close
 
@@ -187,3 +187,22 @@ def test_impossible_governors_are_refused():
     model, sequences = make()
     with pytest.raises(ValueError, match=r"begin with 'block\.', and the model has blok\.weight"):
         Governor()(model, {"blok.weight": torch.ones(1)}, sequences)
+
+
+@FIRST_SEED_SOON
+def test_the_exact_gradient_equals_finite_differences(seed):
+    model, sequences = make(LEARNED, seed)
+    exact = gradient(model, sequences, Implicit(LONG))
+    generator = Generator().manual_seed(seed)
+    parameters = list(model.parameters())
+    for p, part in zip(parameters, exact.split([p.numel() for p in parameters]), strict=True):
+        direction = torch.randn(p.shape, generator=generator, dtype=torch.float64)
+        values = []
+        with torch.no_grad():
+            for h in (1e-5, -2e-5):  # ahead, and back beyond the start
+                p.add_(h * direction)
+                values.append(loss(model, sequences, bptt).item())
+            p.add_(1e-5 * direction)
+        # A central difference is off by h², and by rounding over h.
+        slope = (values[0] - values[1]) / 2e-5
+        assert slope == pytest.approx((part @ direction.flatten()).item(), rel=1e-6, abs=1e-9)

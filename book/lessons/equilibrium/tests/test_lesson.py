@@ -142,3 +142,42 @@ def test_a_bad_call_says_what_is_wrong_and_changes_nothing(change, sentence):
     with pytest.raises(ValueError, match=sentence):
         load("two", into=widget, **change)
     assert widget.runs is before and widget.run == "one"
+
+
+def printed(code: str, capsys: pytest.CaptureFixture[str]) -> dict[str, list[float]]:
+    exec(code, {"torch": torch})
+    found = re.findall(r"(\w+) credit tensor\(\[(.*?), (.*?)\]\)", capsys.readouterr().out)
+    return {name: [float(x) for x in pair] for name, *pair in found}
+
+
+def test_the_example_does_what_the_lesson_says(capsys):
+    """Near the credits that it names, of which a weak push makes a little less."""
+    code, j, slope = CELLS["blackboard"], torch.tensor([[-1.0, 0], [2, -1]]), torch.tensor([0.0, 1])
+    found = printed(code, capsys)
+    for name, of, exact in (("AEP", j.T, [2, 1]), ("naive", j, [0, 1])):
+        assert torch.linalg.solve(of, -slope).tolist() == exact
+        assert found[name] == pytest.approx(exact, rel=0.03, abs=1e-3)
+    mutual = printed(code.replace("[[0.0, 0], [2, 0]]", "[[0, 0.5], [0.5, 0]]"), capsys)
+    assert mutual["AEP"] == mutual["naive"]
+    exec(f"{code}\n{CELLS['part']}", {"torch": torch})
+    found = re.findall(r"(?m)^([\d.]+) tensor\(\[(.*?), (.*?)\]\)", capsys.readouterr().out)
+    half, fifths, whole = ([float(x) for x in pair] for _, *pair in found)
+
+    def at_rest(share: float, push: float = 0.001) -> list[float]:
+        turned = (1 - share) * j + share * j.T - push * torch.eye(2)
+        credits: list[float] = torch.linalg.solve(turned, -slope).tolist()
+        return credits
+
+    assert min(half) > 8 and at_rest(0.5) == pytest.approx([500, 500], rel=0.02)  # they run off
+    assert fifths == pytest.approx(at_rest(0.8), rel=0.03)  # too large, and not as 2 to 1
+    assert whole == pytest.approx([2, 1], rel=0.03)
+    first, second = at_rest(0.8, push=0)
+    assert f"their credits are {first:.1f} and {second:.1f}, in place of" in CELLS["clip-text"]
+
+
+@pytest.mark.parametrize("size", [0.5, 3.0])
+def test_the_source_sets_the_limit_as_the_lesson_writes_it(size):
+    (code,) = re.findall(r"```python\n(.*?)```", CELLS["clip"], re.S)
+    scope = {"force": torch.tensor([1.0, 0.0]), "extra": size * torch.tensor([0.0, 1.0])}
+    exec(code, scope)
+    assert scope["extra"].norm().item() == pytest.approx(min(size, 1.0))

@@ -98,15 +98,6 @@ def test_what_was_solved_and_is_not_any_more():
     assert measure.lost(right).tolist() == [0, 1, 0, 2]
 
 
-def test_reliability_at_its_edges():
-    """What is between, the record of the inside is held to."""
-    right, edges = torch.tensor([0, 1, 1]).bool(), [0.0, 0.5, 0.75, 1.0]
-    found = measure.reliability(torch.tensor([0.0, 0.75, 1.0]), right, edges)
-    assert found.answers.tolist() == [1, 0, 2] and math.isnan(found.said[1])
-    with pytest.raises(ValueError, match="NaN"):
-        measure.reliability(torch.tensor([0.5, math.nan]), right[:2], edges)
-
-
 def test_thoughts_are_read_after_every_use(model):
     read = measure.thoughts(model, BATCH[0], 3)
     uses = CONFIG.cycles * (CONFIG.latent_steps + 1)
@@ -187,3 +178,25 @@ def test_what_is_inside_is_counted_by_hand(monkeypatch):
             ends = [next((k for k in range(16) if seen[on].halt[k, i] > logit), 15) for i in n]
             assert steps == pytest.approx(sum(ends) / 40 + 1, abs=1e-2)
             assert solved_then == share(seen[on].right[ends, n])
+
+
+def test_reliability_by_hand():
+    estimates = torch.tensor([0.0, 0.25, 0.5, 0.74, 0.75, 1.0, 0.9])
+    right = torch.tensor([0, 1, 1, 0, 1, 1, 0]).bool()
+    found = measure.reliability(estimates, right, [0.0, 0.25, 0.5, 0.75, 1.0])
+    assert found.answers.tolist() == [1, 1, 2, 3]
+    assert found.said.tolist() == pytest.approx([0, 0.25, 0.62, 2.65 / 3])
+    assert found.right.tolist() == pytest.approx([0, 1, 0.5, 2 / 3])
+    empty = measure.reliability(estimates[:1], right[:1], [0.0, 0.5, 1.0])
+    assert math.isnan(empty.said[1]) and empty.answers.tolist() == [1, 0]
+    with pytest.raises(ValueError, match="NaN"):
+        measure.reliability(torch.tensor([0.5, math.nan]), right[:2], [0.0, 0.5, 1.0])
+
+
+def test_every_puzzle_has_one_difficulty():
+    rounds = torch.tensor([1, 2, 3, 4, 5, 6, 7, 12, -1, 2])
+    groups = measure.difficulties(rounds)
+    assert (torch.stack(list(groups.values())).sum(0) == 1).all()
+    assert {name: rounds[chosen].tolist() for name, chosen in groups.items()} == (
+        {"1–2": [1, 2, 2], "7+": [7, 12], "never": [-1]} | {str(k): [k] for k in range(3, 7)}
+    )
