@@ -197,7 +197,8 @@ def strict_server(site: Path) -> Iterator[str]:
 
 
 MOUNTED = """() => [...document.querySelectorAll('script[type$="widget-view+json"]')]
-  .every((script) => script.nextElementSibling?.dataset.state)"""
+  .every((script) => script.nextElementSibling?.dataset.state)
+  && !document.querySelector("[data-hosted='']")"""
 
 
 @dataclass
@@ -219,7 +220,7 @@ class Visit:
         assert not self.console, f"console: {self.console}"
 
     def settle(self) -> None:
-        """Wait until no page leads on, fonts and math are set and every widget is mounted."""
+        """Wait until no page leads on, fonts and math are set, every widget and editor mounted."""
         self.page.wait_for_function("!document.querySelector('meta[http-equiv=refresh]')")
         self.page.evaluate(
             "async () => { await document.fonts.ready; await window.MathJax?.startup?.promise; }"

@@ -152,7 +152,7 @@ window.amiss = () => {
 
 /** Whether something goes on that no timer of the page waits for. */
 window.busy = () => coming.size > 0 || owing.size > 0
-  || document.querySelector('[data-training="running"], [data-code="running"], [data-hosted]:empty') !== null
+  || document.querySelector('[data-training="running"], [data-code="running"], [data-hosted=""]') !== null
   || [...document.querySelectorAll(".live-widget-view")].some((view) => !view.dataset.state);
 
 /** Press a button and see it move; as soon as this is said there, press once more or do something else. */

@@ -25,6 +25,8 @@
     now.then(() => import(new URL("places.js", here).href)).then(
       ({ mounts }) => places.forEach(mounts[kind]),
       () => places.forEach((place) => place.replaceChildren(LOST)),
-    );
+    ).finally(() => {
+      for (const place of places) place.dataset.hosted = "done";
+    });
   }
 })();
