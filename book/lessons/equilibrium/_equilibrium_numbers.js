@@ -7,7 +7,7 @@ export const CONNECTED = {
   "one way": { J: [[-1, 0], [2, -1]], rest: [1, 2] },
   "both ways": { J: [[-1, 0.5], [0.5, -1]], rest: [1, 2] },
 };
-const TARGET = [1, 1];
+const TARGET = 1; // of B
 const brief = (x) => number(x, 1).replace(".0", "");
 const STEP = 0.1;
 export const FRAMES = 60; // of the way to rest, each of so many steps:
@@ -67,12 +67,12 @@ function scale(i, name) {
   return [line, ...marks, neuron, words(ACROSS[i], 37, name)];
 }
 
-/** Where a number was at rest, where it should be, how far it has moved, and how far it ought to. */
+/** Where a number was at rest, where B should be, how far it has moved, and how far it ought to. */
 function moves(i, rest, away, truth) {
   const [x, from, to] = [ACROSS[i], below(rest), below(Math.max(LOW, rest - away))];
   const right = Math.abs(away - truth) < 0.005;
   return [
-    svg("path", { class: "eq-target", d: `M${x - 19} ${below(TARGET[i])}h38` }),
+    ...(i ? [svg("path", { class: "eq-target", d: `M${x - 19} ${below(TARGET)}h38` })] : []),
     svg("circle", { class: "eq-from", cx: x, cy: from, r: 9 }),
     svg("path", { class: `eq-moved ${right ? "eq-full" : "eq-none"}`, d: `M${x} ${from}V${to}` }),
     svg("circle", { class: "eq-true-end", cx: x, cy: below(rest - truth), r: 14 }),
@@ -121,7 +121,7 @@ export function numbersView({ uid, model, save, say }) {
     html("tbody", {}, ...cells.map(([name, row]) => html("tr", {}, html("th", { scope: "row" }, name), ...row))),
   );
   const verdict = html("p", { class: "eq-verdict" });
-  const legend = html("p", { class: "attn-help" }, "Violet line: where it should rest. Dashed ring: as far from rest as its true credit.");
+  const legend = html("p", { class: "attn-help" }, "Violet line: where B should rest. Dashed ring: as far from rest as its true credit.");
   const node = html(
     "div",
     { class: "eq-columns" },
@@ -168,7 +168,7 @@ export function numbersView({ uid, model, save, say }) {
 
 /** What came of it, in a sentence or two. */
 export function judge({ share, frames, way, there, truth }) {
-  if (!frames) return "Both should rest at 1. B rests 1 too high.";
+  if (!frames) return "B should rest at 1, and rests 1 too high.";
   if (frames < FRAMES) return "B is nudged down by 1.";
   if (way === "both ways") {
     return "Each hears the other alike, so turning changes nothing. Both credits are the true ones.";

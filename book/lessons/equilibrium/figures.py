@@ -334,7 +334,7 @@ def clip(found: evidence.Gradients, shares: Float[Tensor, "m n"]) -> Picture:
     left = [f"{median(shares[:, found.steps.index(at)]):.2f} after {at}" for at in (few, many)]
     return Picture(
         fig,
-        "With more steps the script's gradient turns away from the true one",
+        f"Past {few} steps the script's gradient turns away from the true one",
         f"{found.seeds} untrained models: a line for their median, a band for the middle half of "
         f"them; dotted, the {few} steps of the script.",
         "Left: degrees between the gradient and the true one against nudged steps. "
