@@ -202,7 +202,7 @@ export function race({ store, esm, root, uid, invites }) {
       ];
     });
     const name = words(width - 8, up(floor) + 18, invites ? "the best possible" : width < 480 ? `the floor, ${figure(floor, 3)}` : `the floor, ${figure(floor, 3)}: nobody honest gets below`, "whole-haloed whole-end");
-    const known = invites && words(width - 8, up(floor) - 10, "with that line", "whole-soft whole-haloed whole-end");
+    const known = invites && words(width - 8, up(floor) - 10, "the honest model", "whole-soft whole-haloed whole-end");
     const said = [...runs.values()].map(({ mask, curve }) => `${mask ? "with" : "without"} the mask, loss ${figure(curve.at(-1)?.[1] ?? 0, 4)}`);
     const label = `The loss in training, and the floor at ${figure(floor, 3)}${said.length ? `: ${said.join("; ")}` : ""}`;
     const svg = draws("svg", { width, height: top + high + 26, viewBox: `0 0 ${width} ${top + high + 26}`, role: "img", "aria-label": label }, hatching("whole-below"), parts, name, known, ends);

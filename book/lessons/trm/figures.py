@@ -132,15 +132,16 @@ def looks(live: Live, recorded: Recorded) -> Picture:
     )
 
 
+EACH_LAYER = [place + side for place in range(4) for side in (-0.15, 0.15)]  # of two in a box
 TAKEN = {
     "eight looks": (TRM_LIVE, TRAINED, OURS, "AAAA", (0, 1, 2)),
     "trained for one look": (ONE_STEP, 1, OURS, "AAAA", (0, 1, 2)),
-    "one board for mind and answer": (SHARING, 1, OURS, "AAAA", (0, 1, 2, 3)),
-    "four sets of weights": (REREADING, 1, MAUVE, "ABCD", (0, 1, 2, 3)),
+    "one board, read at every layer": (SHARING, 1, OURS, "AAAA", EACH_LAYER),
+    "four sets of weights": (REREADING, 1, MAUVE, "ABCD", EACH_LAYER),
     "puzzle read only once": (DEEP, 1, MAUVE, "ABCD", (0,)),
 }
 """What is taken away, one thing after the other: a kind, the looks that it takes, and of one look
-the weights that are used one after the other, and which of them read the puzzle."""
+the weights that are used one after the other, and where among them the puzzle is read."""
 
 
 def taken(recorded: Recorded) -> Picture:
@@ -162,11 +163,10 @@ def taken(recorded: Recorded) -> Picture:
             for x, letter in enumerate(weights):
                 if x:
                     nets.plot([x - 0.66, x - 0.34], [place + 0.2] * 2, color=GREY, linewidth=1.2)
-                if x in reads:
-                    nets.plot(x, place - 0.09, "v", color=INK, markersize=4)
                 nets.text(x, place + 0.2, letter, fontsize=LETTERS, ha="center", va="center",
                           color=colour, bbox={"boxstyle": "round,pad=0.25", "facecolor": "none",
                                               "edgecolor": colour})  # fmt: skip
+            nets.plot(reads, [place - 0.09] * len(reads), "v", color=INK, markersize=4)
             nets.text(3.6, place + 0.2, f"× {looks}", fontsize=LETTERS, va="center", color=colour)
         ax.axhline(2.5, color=GREY, linewidth=1, linestyle=":")
         ax.text(100, 2.54, "four times the weights", color=MAUVE, fontsize=LETTERS, ha="right",
@@ -180,9 +180,9 @@ def taken(recorded: Recorded) -> Picture:
     return Picture(
         fig,
         "The fall comes where each use gets weights of its own",
-        "Going down, each row is changed once more. A letter is a set of weights, and a triangle "
+        "Going down, more is changed. A letter is a set of weights for two layers, and a triangle "
         "reads the puzzle; a dot is a training, the bar their middle.",
-        "Five networks, each changed once more. Weights used in a look, and puzzles solved of a "
+        "Five networks, each changed further. Weights used in a look, and puzzles solved of a "
         "hundred, by their middle: "
         + ", ".join(
             f"{name} {TAKEN[name][3]} {median(values):.0f}" for name, values in solved.items()

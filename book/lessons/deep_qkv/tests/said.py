@@ -145,7 +145,7 @@ def the_race(lesson: Says, _: Says) -> None:
     chance = claims.more_arrive(own["fixed_gate"], own["gated"])
     lesson(f"{lost['gated']} failures against none could still be chance", untold=[chance])
     first = 100 * evidence.compare(own["gated"], own["fixed_gate"]).first
-    lesson(f"is first in {first:.0f} of 100 pairs, a tie counted as half", untold=CHOOSES)
+    lesson(f"is first in {first:.0f} of 100 such pairs, a tie counted as half", untold=CHOOSES)
     lesson("So nothing tells the gate from the division", untold=CHOOSES)
     lesson("for all, neither shows a lead over plain", untold=AS_PUBLISHED)
     lesson("Nothing shows that it was", untold=[*CHOOSES, *AS_PUBLISHED])

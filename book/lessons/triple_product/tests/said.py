@@ -234,6 +234,7 @@ def rules(lesson: Says, proof: Says, teaching: Says) -> None:
     teaching("Weighed by where they stand, letters tell more than four in five", where=four_in_five)
     fifth = abs(REACH.place - 0.2) < 0.02
     teaching("The single distance that does best is right a fifth of the time", where=fifth)
+    lesson("One distance alone is right a fifth of the time, but the first rule", where=fifth)
     less = median(BODY.copies(VARIED, "dot")) < 0.7 * REACH.placed
     teaching("Two layers do more; one layer, as trained here", held=[either], where=less)
     teaching(f"It gets {copied['dot']:.2f}, so it is an induction head", failed=[follows])
@@ -307,10 +308,16 @@ def loudness(second: Says, proof: Says) -> None:
     k, d = torch.stack(keys), len(q)
     friend, loudest, _ = (k @ q / d**0.5).softmax(0).tolist()
     nothing = (-stable_volume(q[None], k, r[None])[0] / d**1.5).softmax(0)[1] < 0.005
+    opposite = stable_volume(q[None], -q[None], r[None]).abs() < 1e-5
+    second("a volume cannot tell yes from no", where=bool(opposite))
     words = f"now wins, with {loudest:.2f} of the attention to the friend’s {friend:.2f}. By volume"
     second(words, "By volume it gets nothing", where=bool(nothing))
     second("The angle keeps both at three", held=[angle], where=minds)
     second("but at a hundred it loses half of the others", where=abs(drowned - 0.5) < 0.05)
+    whispered = (loud.at("others", "angle", 0.1), loud.at("own", "angle", 0.1))
+    second("The angle keeps those, and loses most copies of the whisperer itself",
+           "keeps a loud friend, but loses one that whispers", held=[angle],
+           where=whispered[0] > SOLVED and whispered[1] < 0.3)
     second(f"at a tenth of its size, {100 * heard:.0f} of 100 other copies", failed=[whisper])
     proof("neither its others nor its own mind a factor of 3", held=[angle], where=minds)
     proof(f"drowns the others ({drowned:.2f} at 100)", where=drowned < SOLVED)
@@ -332,7 +339,8 @@ def late(lesson: Says, second: Says, proof: Says) -> None:
     gap = claims.effects(evidence.on_record(), PAIR)["3,000 steps"]["angle"].middle
     proof("it is ahead, by a fiftieth of a nat", held=[ahead], where=-0.025 < gap < -0.015)
     single = [lower(ALONE, "angle", column=column) for column in (RECORDED, LONGER)]
-    second("The angle’s loss ends lower than the dot product’s", held=single)
+    three = "The angle’s loss ends lower than the dot product’s in three of the ways, and higher with"
+    second(three, "two layers and a short training", held=[*single, ahead], failed=[early])
     lies, sure = on_the_first_letters()
     second("With one layer the angle’s lead lies mostly on the first letters", where=lies > 0.6)
     second("the dot product, too sure of itself, does worse", where=sure)
@@ -347,8 +355,8 @@ def late(lesson: Says, second: Says, proof: Says) -> None:
         int((kinds["volume"].loss[-1][:, None] > kinds[recipe.WIDER].loss[-1]).sum())
         for kinds in ways
     )
-    every = f"higher loss in all {recipe.RECORDED**2} pairs, and in the fourth in {few}"
-    second(every, failed=[least], where={*others} == {recipe.RECORDED**2} and len(others) == 3)
+    every = "ends with a higher loss than each of the other eight"
+    second(every, f"In the fourth {few} of {recipe.RECORDED**2} such pairs do", failed=[least], where={*others} == {recipe.RECORDED**2} and len(others) == 3)
     proof("After 3,000 steps the angle ends below it", held=[plane])
     proof("With one layer the angle cannot be told from its control", untold=[control])
     proof("and no plane; with two it ends lower", held=[plane])

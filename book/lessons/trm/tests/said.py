@@ -81,8 +81,8 @@ def what_looking_again_brings(lesson: Says, evid: Says, teaching: Says) -> None:
            held=[again])
     lesson("each of its eight looks costs as much as the one of the larger", where=abs(
         recipe.operations(recipe.baselines()[DEEP]) / recipe.operations(LIVE) - 1) < 1e-2)
-    lesson(f"At its one look the first solves {alone} of a hundred",
-           "One look is four uses of two layers, so it is eight layers deep, and so is the larger "
+    lesson(f"Row 1 was trained for one look alone, and solves {alone} of a hundred",
+           "One look is four uses of two layers, so it is eight layers deep. So is the larger "
            "network",
            f"It solves {of_100(recipe.SHARING, 1)}, and with four trainings of each, that may be "
            "no difference",
@@ -92,9 +92,9 @@ def what_looking_again_brings(lesson: Says, evid: Says, teaching: Says) -> None:
     lesson(f"our larger network, which solves {once}", untold=[reads])
     lesson("The fall comes where each use gets weights of its own",
            "So in one look it helped to use the same weights again",
-           f"In one look they solve {of_100(recipe.SHARING, 1)}, where four sets of weights solve "
+           f"in one look they solve {of_100(recipe.SHARING, 1)}, and four sets of weights "
            f"{apart_solve}", held=[shares])
-    lesson("Most of that gap came of using the same weights again", held=[shares],
+    lesson("Most of that gap opened where the same weights were not used again", held=[shares],
            where=2 * (middle(recipe.SHARING, 1) - middle(recipe.REREADING, 1))
            > middle(TRM_LIVE, TRAINED) - middle(DEEP, 1))
     teaching("solves what a deeper one of more weights and equal cost does not", held=[again])
@@ -212,8 +212,8 @@ def what_it_knows(lesson: Says, evid: Says, teaching: Says) -> None:
     doubted, missed, wrong, right = (int(x) for x in R.certainty().sum(0))
     lesson("## It knows when it is right", "when it says that its board is right, it nearly always",
            held=[knows])
-    lesson("In four recorded trainings, about 1 in 200 of the boards that it gives more than even "
-           "chances is wrong. Of the others about 1 in 30 is right", held=[knows],
+    lesson("In four recorded trainings, about 1 in 200 of the boards that it is more than half sure "
+           "of is wrong. Of the others about 1 in 30 is right", held=[knows],
            where=round((wrong + right) / wrong, -2) == 200 and len(R.members()) == 4
            and round((doubted + missed) / missed, -1) == 30)
     lesson("Some boards are stopped too early", failed=[stopping])

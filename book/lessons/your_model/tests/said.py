@@ -31,6 +31,6 @@ def said(page: Reading) -> None:
     lesson(three, where=all(words in more for words in asked))
     mine = cells["yours-asked"].splitlines()
     ok = all(line.startswith("ok") for line in mine) and "answers for the next token" in mine[0]
-    lesson("Of the small recurrent network above it says, among other things:", where=ok)
+    lesson("Of the small recurrent network of that example it says, among other things:", where=ok)
     six = {"causal", "floor", "compare", "slope", "twins", "proper"}
     lesson(f"{COUNT[len(six)]} more questions", where=six <= {*doubt.__all__})
