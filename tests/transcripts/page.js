@@ -150,6 +150,11 @@ window.amiss = () => {
   ];
 };
 
+/** A frame is drawn, and whoever watches sizes is told: the page's own clock, which is stopped, draws none. */
+window.framed = () => new Promise((done) => {
+  new IntersectionObserver((_, own) => (own.disconnect(), done())).observe(document.documentElement);
+});
+
 /** Whether something goes on that no timer of the page waits for. */
 window.busy = () => coming.size > 0 || owing.size > 0
   || document.querySelector('[data-training="running"], [data-code="running"], [data-hosted=""]') !== null

@@ -155,7 +155,7 @@ def beside(route: Route, files: Mapping[str, str | bytes]) -> None:
 
 
 def settled(page: Page, line: str, wrong: Sequence[str]) -> list[list[Any]]:
-    """What is seen when nothing moves any more: timers have run, and what trains has ended."""
+    """What is seen when nothing moves any more: frames are drawn, timers have run, all is trained."""
     last, until = None, time.monotonic() + HANGS
     while time.monotonic() < until:
         if wrong:
@@ -163,6 +163,7 @@ def settled(page: Page, line: str, wrong: Sequence[str]) -> list[list[Any]]:
         if page.evaluate("busy()"):
             page.wait_for_timeout(50)
             continue
+        page.evaluate("framed()")
         page.clock.run_for(1000)
         now = page.evaluate("JSON.stringify(seen())")  # a text is here in no time
         if now == last:

@@ -82,7 +82,8 @@ def of_settings(lesson: Says, proof: Says, teacher: Says) -> None:
 @torch.no_grad()
 def of_readings(lesson: Says, proof: Says, teacher: Says) -> None:
     paid, alone = (found().saw("published", what) for what in ("loss", "loss on prefixes"))
-    lesson("On average over all strings it pays less than 1.1", "pays less than 1.1 nats a character",
+    lesson("On average over all strings it pays less than 1.1",
+           "pays less than 1.1 nats a character",
            failed=[told(BELOW)], where=between(1.0, paid, 1.1))
     shown = brackets.encode(BracketGenerator().text)[None]
     moved = leaks.influence(evidence.model("published"), shown, len(VOCABULARY))

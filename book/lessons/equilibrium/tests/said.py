@@ -218,7 +218,8 @@ def of_costs(lesson: Says, proof: Says, teaching: Says) -> None:
 
 def of_settings(lesson: Says, proof: Says, teaching: Says) -> None:
     free, nudged = MODEL.relaxation.steps, AEP.relaxation.steps
-    lesson(f"each letter in it has a state of {MODEL.width} numbers", f"It reads {READS} letters of Shakespeare",
+    lesson(f"each letter in it has a state of {MODEL.width} numbers",
+           f"It reads {READS} letters of Shakespeare",
            f"One layer, {READS} letters, {STEPS} steps",
            f"own settings take {free + 2 * nudged} and err")
     left = f"where the force that is left exceeds {HOLDS.tolerance:g} of the state"

@@ -339,8 +339,9 @@ def late(lesson: Says, second: Says, proof: Says) -> None:
     gap = claims.effects(evidence.on_record(), PAIR)["3,000 steps"]["angle"].middle
     proof("it is ahead, by a fiftieth of a nat", held=[ahead], where=-0.025 < gap < -0.015)
     single = [lower(ALONE, "angle", column=column) for column in (RECORDED, LONGER)]
-    three = "The angle’s loss ends lower than the dot product’s in three of the ways, and higher with"
-    second(three, "two layers and a short training", held=[*single, ahead], failed=[early])
+    second("The angle’s loss ends lower than the dot product’s in three of the ways",
+           "and higher with two layers and a short training",
+           held=[*single, ahead], failed=[early])
     lies, sure = on_the_first_letters()
     second("With one layer the angle’s lead lies mostly on the first letters", where=lies > 0.6)
     second("the dot product, too sure of itself, does worse", where=sure)
