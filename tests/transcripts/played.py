@@ -155,7 +155,7 @@ def beside(route: Route, files: Mapping[str, str | bytes]) -> None:
 
 
 def settled(page: Page, line: str, wrong: Sequence[str]) -> list[list[Any]]:
-    """What is seen when nothing moves any more: frames are drawn, timers have run, all is trained."""
+    """What is seen when nothing moves any more: a frame is drawn, timers ran, all is trained."""
     last, until = None, time.monotonic() + HANGS
     while time.monotonic() < until:
         if wrong:

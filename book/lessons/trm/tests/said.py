@@ -212,8 +212,8 @@ def what_it_knows(lesson: Says, evid: Says, teaching: Says) -> None:
     doubted, missed, wrong, right = (int(x) for x in R.certainty().sum(0))
     lesson("## It knows when it is right", "when it says that its board is right, it nearly always",
            held=[knows])
-    lesson("In four recorded trainings, about 1 in 200 of the boards that it is more than half sure "
-           "of is wrong. Of the others about 1 in 30 is right", held=[knows],
+    lesson("In four recorded trainings, about 1 in 200 of the boards that it is more than half "
+           "sure of is wrong. Of the others about 1 in 30 is right", held=[knows],
            where=round((wrong + right) / wrong, -2) == 200 and len(R.members()) == 4
            and round((doubted + missed) / missed, -1) == 30)
     lesson("Some boards are stopped too early", failed=[stopping])
