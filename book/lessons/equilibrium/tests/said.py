@@ -99,8 +99,6 @@ def of_gradients(lesson: Says, proof: Says, teaching: Says) -> None:
     never_all = every(shares[:, at_15:] < 0.95, shares[:, at_15 - 1] > 0.99)
     lesson("the limit lets all of the extra force through, from 15 steps on never all",
            where=never_all)
-    nearer_by_then = every(whole("none", MANY) > whole("clipped", MANY))
-    lesson("By then even the naive way is nearer", where=nearer_by_then)
     lesson("and in the end about four fifths", where=every((shares[:, -1] - 0.8).abs() < 0.06))
     proof(f"In the five blocks {span(shares[:, -1], 2)} of the correction", where=never_all)
     runs = every(GRADIENTS.lengths["clipped"].diff() > 0)
@@ -141,7 +139,7 @@ def of_training(lesson: Says, proof: Says, teaching: Says) -> None:
     lesson("Only these two get below counting pairs", where=all(under) and every(*over))
     aside, straight = (median(degrees(TRAINING.cosines[k])) for k in ("AEP, clipped", "AEP"))
     lesson(f"its arrow points about {aside:.0f} degrees aside, by the median", held=[LIMIT])
-    lesson(f"In those trained without, AEP's points {straight:.0f} degree aside", held=[TAUGHT])
+    lesson(f"Without it, AEP's points {straight:.0f} degree aside", held=[TAUGHT])
     lesson("in training attention learnt little", held=[LIMIT])
     lesson("it is worse than leaving attention alone", failed=[NAIVE])
     end = median(ENDS["AEP"])
