@@ -24,7 +24,10 @@ from book.page.bundle import javascript, style
 from book.page.shown import ModelsByName
 from book.page.weights import named, pack
 
-OPENS = (28.0, 47.5, 61.5)  # rem high as it opens: wide, on a page, on a phone
+OPENS = {  # rem high as each opens: wide, on a page, on a phone
+    "head": (31.5, 48.0, 60.0),
+    "hand": (41.0, 57.5, 62.5),
+}
 SHOWN = ("dot", "volume", "angle")  # kinds of score
 LONGEST_TEXT = 40
 
@@ -113,7 +116,7 @@ class TripleProductExplorer(ModelsByName):
 
     # What there is to look at; where that is one thing, it is shown without a choice.
     modes = traitlets.List(["hand", "head"]).tag(sync=True)
-    mode = traitlets.Enum(("hand", "head"), default_value="hand").tag(sync=True)
+    mode = traitlets.Enum(tuple(OPENS), default_value="hand").tag(sync=True)
 
     # By hand: {q, r, keys, lengths}, and which key is selected. Empty is the scene it starts with.
     vectors = traitlets.Dict().tag(sync=True)

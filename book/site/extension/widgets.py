@@ -138,9 +138,10 @@ def _script(kind: str, content: Any) -> str:
 def _place(view: str, page: str, model: dict[str, Any] | None) -> str:
     stem, module = lesson_of(page) or page.rpartition("/")[2], _module(model)
     heights = _opens(module or stem)
-    if isinstance(heights, dict):  # by which picture or view it is
+    if isinstance(heights, dict):  # by which picture, view or mode it is
         state = (model or {"state": {}})["state"]
-        heights = heights[state.get("picture", state.get("view", next(iter(heights))))]
+        named = [state[name] for name in ("picture", "view", "mode") if name in state]
+        heights = heights[next(iter([*named, *heights]))]
     wide, usual, narrow = heights
     # book.css keeps as much free
     style = f"--opens-wide: {wide}rem; --opens: {usual}rem; --opens-narrow: {narrow}rem"
