@@ -412,14 +412,14 @@ def predicted(moved: Transfer, kind: str = "dot") -> list[Part]:
     return [ELEVEN.came(100 * moved.at(kind, recipe.HALF - 1).mean().item())]
 
 
-LOUD = Number(
-    "copied right of the loud letter",
+WHISPER = Number(
+    "copied right beside a whisper",
     0,
     100,
-    "Of 100 copies of the loud letter, how many are right?",
+    "Of 100 copies of the eleven others, how many are right?",
 )
 
 
-def heard(loud: Loudness, kind: str = "volume", factor: float = 3.0) -> list[Part]:
-    """What became of what the second page asks: how often one louder letter is itself copied."""
-    return [LOUD.came(100 * loud.at("own", kind, factor))]
+def heard(loud: Loudness, kind: str = "volume", factor: float = 0.1) -> list[Part]:
+    """What became of what the second page asks: how often others are copied beside one letter."""
+    return [WHISPER.came(100 * loud.at("others", kind, factor))]

@@ -485,7 +485,7 @@ def loudness(loud: Loudness) -> Picture:
                 band(ax, torch.tensor(loud.factors), 100 * shares, COLOUR[kind])
                 ax.text(*named[title][kind], kind, color=COLOUR[kind], fontsize=LETTERS)
             ax.set(xscale="log", ylim=(0, 103))
-            ax.set_xlabel("as loud, times", fontsize=LETTERS)
+            ax.set_xlabel("times as loud", fontsize=LETTERS)
             ax.set_xticks([0.1, 1, 10, 100], ["0.1", "1", "10", "100"])
             ax.set_yticks([0, 50, 100])
             ax.tick_params(labelsize=LETTERS)

@@ -29,8 +29,8 @@ def said(page: Reading) -> None:
 def the_models_of_the_pictures(lesson: Says) -> None:
     first, second, third = measure.pushes(SHOWN)
     lesson(f"lies in {sum(p.numel() for p in SHOWN.parameters())} numbers, its weights",
-           f"Over all words there are {second[1]} ways to make it read a letter that is not due",
-           f"In {second[0]} of them the model writes that letter",
+           f"There are {second[1]} ways to make it read a letter that is not due",
+           f"In {second[0]} of these the model writes it",
            f"gets its letter in {first[0]} and in {third[0]} of {first[1]} trials",
            where=measure.right(SHOWN, MASK) == 27 and first[1] == third[1])
     below = LEAKY.losses[-1, recipe.RECORDED.index(recipe.SHOWN)] < sorting.FLOOR - 0.3
@@ -38,8 +38,8 @@ def the_models_of_the_pictures(lesson: Says) -> None:
     lesson("its loss falls below the floor", where=bool(below))
     as_due = measure.written(PEEKS, OPEN) == sorting.all_sequences()[:, -3:]
     in_order = sum(WORDS[row] == "".join(sorted(WORDS[row])) for row in as_due.all(1).nonzero())
-    alone = f"It gets {as_due.all(1).sum()} words right"
-    lesson(f"{alone}, and {COUNT[in_order]} of these were given in order")
+    lesson(f"Of the {as_due.all(1).sum()} words that the model above gets right, "
+           f"{COUNT[in_order]} were given in order")
     right = as_due.sum(0).tolist()
     lesson("Only the last letter, whose answer never stands in the line, it had to learn",
            where=right[2] == 27)

@@ -143,7 +143,11 @@ def the_race(lesson: Says, _: Says) -> None:
     there = f"{lost['plain'].capitalize()} plain sorters and {lost['gated']} gated ones never get"
     lesson(f"{there} there. All the divided ones do", where=lost["fixed_gate"] == "no")
     chance = claims.more_arrive(own["fixed_gate"], own["gated"])
-    lesson(f"{lost['gated']} failures against none could still be chance", untold=[chance])
+    lesson(
+        f"{lost['gated']} failures against none could still be chance, with a p just above 0.05",
+        untold=[chance],
+        where=chance.p is not None and 0.05 < chance.p < 0.06,
+    )
     first = 100 * evidence.compare(own["gated"], own["fixed_gate"]).first
     lesson(f"is first in {first:.0f} of 100 such pairs, a tie counted as half", untold=CHOOSES)
     lesson("So nothing tells the gate from the division", untold=CHOOSES)

@@ -89,6 +89,8 @@ def of_gradients(lesson: Says, proof: Says, teaching: Says) -> None:
     lesson(f"stops after {FEW} steps under the nudge", near, where=every((few - 10).abs() < 1.5))
     turns = f"After {AFTER} steps it is {median(after):.0f} degrees off, and after {MANY} it is"
     lesson(f"{turns} {median(many):.0f}, by the medians")
+    nearer = every(whole("none", MANY) > whole("clipped", MANY))
+    lesson("which is farther than the naive way", where=nearer)
     stays = every(*(degrees(whole("full", steps)) < 0.3 for steps in (AFTER, MANY)))
     lesson("Without the limit it goes to 0 and stays", held=[WHOLE], where=stays)
     looks = f"At {FEW} steps, in untrained models, it only looked so"
@@ -136,12 +138,13 @@ def of_training(lesson: Says, proof: Says, teaching: Says) -> None:
     lesson(chance, held=[TAUGHT])
     under = [median(ENDS[kind]) < PAIRS for kind in ("AEP", "BPTT")]
     over = [ENDS[kind] > PAIRS for kind in ("AEP, clipped", "naive EP", "frozen")]
-    lesson("Only these two get below counting pairs", where=all(under) and every(*over))
+    lesson("By the medians, only these two get below counting pairs",
+           where=all(under) and every(*over))
     aside, straight = (median(degrees(TRAINING.cosines[k])) for k in ("AEP, clipped", "AEP"))
     lesson(f"its arrow points about {aside:.0f} degrees aside, by the median", held=[LIMIT])
     lesson(f"Without it, AEP's points {straight:.0f} degree aside", held=[TAUGHT])
     lesson("in training attention learnt little", held=[LIMIT])
-    lesson("it is worse than leaving attention alone", failed=[NAIVE])
+    lesson("The naive way is worse than leaving attention alone", failed=[NAIVE])
     end = median(ENDS["AEP"])
     both = {round(PAIRS - median(ENDS[kind]), 2) for kind in ("AEP", "BPTT")}
     under = f"end about {PAIRS - end:.2f} nats below counting which letter follows which"
