@@ -90,7 +90,7 @@ def of_gradients(lesson: Says, proof: Says, teaching: Says) -> None:
     turns = f"After {AFTER} steps it is {median(after):.0f} degrees off, and after {MANY} it is"
     lesson(f"{turns} {median(many):.0f}, by the medians")
     nearer = every(whole("none", MANY) > whole("clipped", MANY))
-    lesson("which is farther than the naive way", where=nearer)
+    lesson("farther than the naive way", where=nearer)
     stays = every(*(degrees(whole("full", steps)) < 0.3 for steps in (AFTER, MANY)))
     lesson("Without the limit it goes to 0 and stays", held=[WHOLE], where=stays)
     looks = f"At {FEW} steps, in untrained models, it only looked so"
