@@ -200,6 +200,9 @@ MOUNTED = """() => [...document.querySelectorAll('script[type$="widget-view+json
   .every((script) => script.nextElementSibling?.dataset.state)
   && !document.querySelector("[data-hosted='']")"""
 
+DRAWN = "new Promise((done) => requestAnimationFrame(() => setTimeout(done)))"
+"""Ends when a frame has been drawn."""
+
 
 @dataclass
 class Visit:

@@ -14,7 +14,7 @@ from book.lessons.attention.whole import WholeSorter
 
 from ..chromium import HANGS
 from .asked import Asked, asking, close
-from .conftest import Visit
+from .conftest import DRAWN, Visit
 from .widget_page import assert_large_enough
 
 CHAPTER = "book/lessons/attention/attention.html"
@@ -128,7 +128,7 @@ def test_it_is_for_everybody(open_page, axe, width, theme):
 def test_its_map_is_whole_with_a_note_above_it(height, open_page):
     page = open_page(CHAPTER).page
     page.set_viewport_size({"width": 1280, "height": height})
-    page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
+    page.evaluate(DRAWN)
     last = page.locator(".whole-map .whole-station").last
     before = last.bounding_box()
     page.evaluate(f"{STORE}.set({{ turned: {{ head: 0, place: 4, by: [0, 0, 4] }} }})")

@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 
 from book.page import bundle
 
-from .conftest import OpenPage, Visit, still_read, write_page
+from .conftest import DRAWN, OpenPage, Visit, still_read, write_page
 
 Mount = Callable[..., Visit]
 
@@ -154,7 +154,7 @@ def test_a_widget_far_down_waits(come, tmp_path, open_page):
     views = '.live-widget-view[data-state="ready"]'
     with still_read(open_page, tmp_path, beside(tmp_path, "a", "b"), FAR) as visit:
         expect(visit.page.locator(views)).to_have_count(1)
-        visit.page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
+        visit.page.evaluate(DRAWN)
         expect(visit.page.locator(views)).to_have_count(1)
         if come:
             visit.page.evaluate(come)

@@ -491,8 +491,8 @@ def loudness(loud: Loudness) -> Picture:
             ax.tick_params(labelsize=LETTERS)
             ax.set_title(title, fontsize=LETTERS)
         axes[0].set_ylabel("copied right, %", fontsize=LETTERS)
-        asked, lost = 3.0, 100 * loud.at("own", "volume", 3.0)
-        axes[1].axvline(asked, color=GREY, linestyle=":", linewidth=1)
+        marked, lost = 3.0, 100 * loud.at("own", "volume", 3.0)
+        axes[1].axvline(marked, color=GREY, linestyle=":", linewidth=1)
         axes[1].text(4, lost + 4, f"{lost:.0f} at × 3", fontsize=LETTERS)
 
     def at(of: str) -> str:

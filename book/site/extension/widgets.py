@@ -141,7 +141,7 @@ def _place(view: str, page: str, model: dict[str, Any] | None) -> str:
     if isinstance(heights, dict):  # by which picture, view or mode it is
         state = (model or {"state": {}})["state"]
         named = [state[name] for name in ("picture", "view", "mode") if name in state]
-        heights = heights[next(iter([*named, *heights]))]
+        heights = heights[[*named, *heights][0]]
     wide, usual, narrow = heights
     # book.css keeps as much free
     style = f"--opens-wide: {wide}rem; --opens: {usual}rem; --opens-narrow: {narrow}rem"

@@ -29,7 +29,7 @@ def said(page: Reading) -> None:
 def the_models_of_the_pictures(lesson: Says) -> None:
     first, second, third = measure.pushes(SHOWN)
     lesson(f"lies in {sum(p.numel() for p in SHOWN.parameters())} numbers, its weights",
-           f"There are {second[1]} ways to make it read a letter that is not due",
+           f"For the second letter there are {second[1]} ways to make it read one that is not due",
            f"In {second[0]} of these the model writes it",
            f"gets its letter in {first[0]} and in {third[0]} of {first[1]} trials",
            where=measure.right(SHOWN, MASK) == 27 and first[1] == third[1])

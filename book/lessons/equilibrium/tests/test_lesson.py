@@ -173,6 +173,15 @@ def test_the_example_does_what_the_lesson_says(capsys):
     assert f"their credits are {first:.1f} and {second:.1f}, in place of" in CELLS["clip-text"]
 
 
+def test_the_limit_holds_the_slider_of_the_two_neurons_below_all():
+    j, away, share = torch.tensor([[-1.0, 0], [2, -1]]), torch.zeros(2), torch.tensor(1.0)
+    for _ in range(100):
+        force, extra = j @ away + torch.tensor([0.0, -1]), (j.T - j) @ away
+        share = (force.norm() / extra.norm()).clamp(max=1)
+        away = away + 0.1 * (force + share * extra)
+    assert 0.5 < share < 0.8
+
+
 @pytest.mark.parametrize("size", [0.5, 3.0])
 def test_the_source_sets_the_limit_as_the_lesson_writes_it(size):
     (code,) = re.findall(r"```python\n(.*?)```", CELLS["clip"], re.S)
