@@ -38,7 +38,7 @@ from typing import Any
 import nbformat
 from nbformat import NotebookNode
 
-from book.course import course, grading
+from book.course import course, grading, sandbox
 from book.course.homework import Week
 from book.editions import editions, manifest, version
 from book.paper import deck_pages, decks, printing
@@ -494,6 +494,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.command == "grade":
             if options.week is None or options.source is None:
                 raise BookError("Which week, and where is what was handed in? WEEK=3 IN=the.zip")
+            given = [options.folder.resolve(), options.source.resolve()]
+            there = ["grade", str(given[0]), f"--week={options.week}", f"--in={given[1]}"]
+            if options.table:
+                given.append(options.table.resolve())
+                there.append(f"--table={given[2]}")
+            code = sandbox.elsewhere(options.root, there, given)
+            if code is not None:
+                return code
             grading.grade(options.folder, options.week, options.source, options.table)
         if options.command == "clean":
             clean(options.root)

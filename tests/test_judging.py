@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from book import build
 from book.course import course, grading, homework, sandbox
 from book.lessons.attention import checks
 from book.site.dependencies import BookError
@@ -30,7 +31,7 @@ from .test_grading import packed, sheet
 OWN = 7654321
 """A seed that nobody has by chance."""
 
-IS_ROOT = os.geteuid() == 0
+IS_ROOT, PATH = os.geteuid() == 0, os.environ["PATH"]
 try:
     sandbox.needed()
     REFUSES = ""
@@ -83,6 +84,38 @@ def test_without_a_sandbox_nothing_runs_and_one_reads_what_to_install(
         with pytest.raises(BookError, match=f"bubblewrap.*{said}.*apt install bubblewrap.*WSL"):
             grading.grade(seminar, 1, source)
     assert not (seminar / "grades").exists()
+
+
+ENGINE = """#!/bin/sh
+printf '%s\\n' "$@" >> "$0.said"
+case "$1 $0" in "build "*/broken/*) exit 1;; run*) exit 7;; esac
+"""
+
+
+@pytest.mark.parametrize("name", sandbox.ENGINES)
+def test_without_a_sandbox_a_container_that_has_one_grades(name, tmp_path, monkeypatch, capfd):
+    made = written(tmp_path, {f"{bin}/{name}": ENGINE for bin in ("whole", "broken")})
+    for bin in ("whole", "broken"):
+        (made / bin / name).chmod(0o755)
+    seminar, source = tmp_path / "my seminar", packed(tmp_path / "all.zip", {"ada/x": b""})
+    seminar.mkdir()
+    table = tmp_path / "none.csv"  # which is said by whoever looks for it
+    grades = ["grade", str(seminar), "--week=2", f"--in={source}", f"--table={table}"]
+    monkeypatch.setenv("PATH", str(made / "whole"))
+    assert build.main(grades) == 7
+    built, ran = (made / f"whole/{name}.said").read_text("utf-8").split("run\n")
+    assert built.splitlines()[-2:] == [str(ROOT / "book" / "course" / "Dockerfile"), str(ROOT)]
+    before, after = ran.split(f"\n{sandbox.IMAGE}\n-m\nbook.build\n")
+    assert after.splitlines() == grades
+    mounts = [line for line in before.splitlines() if "mount" in line]
+    bound = [f"--mount=type=bind,source={at},target={at}" for at in (ROOT, seminar, source)]
+    assert mounts == [f"{bound[0]},readonly", bound[1], f"{bound[2]},readonly"]
+    assert "--network=none" in before
+    monkeypatch.setenv("PATH", str(made / "broken"))
+    assert build.main(grades) == 1
+    assert f"{name} makes no container" in capfd.readouterr().err
+    monkeypatch.setenv("PATH", f"{made / 'whole'}:{PATH}")
+    assert REFUSES or sandbox.elsewhere(ROOT, grades, [seminar]) is None
 
 
 # What gets out

@@ -1,4 +1,4 @@
-"""Where a notebook is run: bubblewrap, or a container; where there is neither, nowhere.
+"""Where a notebook is run: in bubblewrap, here or in a container that has it; else nowhere.
 
 Inside there are Python and its packages, the course's own copy of the package, and an empty home of
 limited size, and nothing else: no network, no file of the teacher's, no other process, no rights.
@@ -14,7 +14,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -59,9 +59,12 @@ WANTED = (
     "Notebooks are run in bubblewrap, which keeps them from all that is yours, or not at all, and "
     "here it cannot be had: {}. On Linux install the package bubblewrap (apt install bubblewrap, "
     "dnf install bubblewrap); where users may not use it, as on Ubuntu since 23.10, grade as root, "
-    "or allow it there by an AppArmor profile. On Windows do so in WSL 2; on macOS in a Linux "
-    "machine, such as `docker run --privileged`, or one of Lima, gives."
+    "or allow it there by an AppArmor profile. On Windows do so in WSL 2. On macOS install Docker "
+    "or Podman and start it: this command then runs in its container."
 )
+
+ENGINES = ("docker", "podman")
+IMAGE = "attention-notes-grading"
 
 
 def needed() -> None:
@@ -76,6 +79,38 @@ def needed() -> None:
     if done.returncode:
         said = done.stderr.strip().splitlines()
         raise BookError(WANTED.format(said[-1] if said else "it fails without a word"))
+
+
+def elsewhere(root: Path, arguments: Sequence[str], given: Sequence[Path]) -> int | None:
+    """Where bubblewrap cannot be had: the same command of `build.py`, in a container that has it.
+
+    The container has no network, and of what is here the project, what is given to read, and the
+    first of it, the course, to write. Notebooks are run in bubblewrap there as anywhere.
+
+    Returns:
+        The command's exit code; nothing where bubblewrap is here, or no container can be.
+
+    Raises:
+        BookError: there is an engine for containers, and it makes none.
+    """
+    engine = next((name for name in ENGINES if shutil.which(name)), "")
+    with contextlib.suppress(BookError):
+        needed()
+        engine = ""
+    if not engine:
+        return None
+    print(f"No bubblewrap here: this runs in a container of {engine}, made once.", flush=True)
+    made = subprocess.run(
+        [engine, "build", "--quiet", "--tag", IMAGE, "--file", HERE / "Dockerfile", root]
+    )
+    if made.returncode:
+        raise BookError(WANTED.format(f"{engine} makes no container, for what it says above"))
+    command = [engine, "run", "--rm", "--privileged", "--network=none", f"--workdir={root}"]
+    for path in (root, *given):
+        if path.exists():
+            read = "" if path == given[0] else ",readonly"
+            command.append(f"--mount=type=bind,source={path},target={path}{read}")
+    return subprocess.run([*command, IMAGE, "-m", "book.build", *arguments]).returncode
 
 
 def walls(package: Path) -> list[str]:
