@@ -224,6 +224,7 @@ def calendar_of(folder):
         return calendar, events, [*csv.DictReader(file)]
 
 
+@pytest.mark.slow
 def test_the_days_are_those_of_the_week_that_was_chosen(made):
     _, events, rows = calendar_of(made)
     found = {title: event["dtstart"].dt for title, event in events.items()}
@@ -235,6 +236,7 @@ def test_the_days_are_those_of_the_week_that_was_chosen(made):
     assert said in text_of(made / "students/index.html")
 
 
+@pytest.mark.slow
 def test_a_course_of_three_weeks_in_another_order_on_other_days(folder, capsys):
     told = (
         "start: 2027-02-01\nday: tuesday\ndates: {2: 2027-02-11}\nweeks: [trm, attention, deep_qkv]"
@@ -310,6 +312,7 @@ weeks: [attention, trm, deep_qkv]
 """
 
 
+@pytest.mark.slow
 def test_hours_rooms_holidays_and_a_changed_clock_are_followed(folder):
     """The clock is changed on 28 March 2027: a session at 14:15 begins at 13:15 UTC, then 12:15."""
     chosen_of(HOURS, folder)

@@ -423,6 +423,7 @@ def test_what_was_handed_out_beside_a_sheet_is_no_answer(tmp_path):
         assert box.notes == []
 
 
+@pytest.mark.slow
 # Its exchange leaves a file to the garbage, its gradebook a warning of its own making.
 @pytest.mark.filterwarnings("ignore::sqlalchemy.exc.SAWarning")
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")

@@ -73,6 +73,7 @@ def anybodys():
         yield Path(name)
 
 
+@pytest.mark.slow
 def test_without_a_sandbox_nothing_runs_and_one_reads_what_to_install(
     seminar, tmp_path, monkeypatch
 ):
@@ -93,6 +94,7 @@ case "$1 $0" in "build "*/broken/*) exit 1;; run*) exit 7;; esac
 
 
 @pytest.mark.parametrize("name", sandbox.ENGINES)
+@pytest.mark.slow
 def test_without_a_sandbox_a_container_that_has_one_grades(name, tmp_path, monkeypatch, capfd):
     made = written(tmp_path, {f"{bin}/{name}": ENGINE for bin in ("whole", "broken")})
     for bin in ("whole", "broken"):

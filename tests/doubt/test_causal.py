@@ -50,7 +50,7 @@ def answer(report, check, verdict):
     return next(a for a in report.answers if a.check == check and a.verdict == verdict)
 
 
-@pytest.mark.in_short(11)
+@pytest.mark.in_short(5)
 @pytest.mark.parametrize("planted", [*PLANTED, *hidden.PLANTED], ids=lambda p: p.name)
 def test_a_planted_bug_is_found_and_named(planted):
     """Also behind zeros, chance, a cache, a window, or what raises on the way back."""
@@ -60,7 +60,7 @@ def test_a_planted_bug_is_found_and_named(planted):
     assert planted.report.partition("#")[2].isdigit() or planted in hidden.PLANTED
 
 
-@pytest.mark.in_short(8)
+@pytest.mark.in_short(3)
 @pytest.mark.parametrize("honest", [*HONEST, *hidden.HONEST], ids=lambda p: p.name)
 def test_an_honest_double_is_left_alone(honest):
     report = asked(honest, 20)
@@ -68,6 +68,7 @@ def test_an_honest_double_is_left_alone(honest):
     report.raise_for_leak()
 
 
+@pytest.mark.slow
 def test_what_is_found_only_once_parameters_move_is_said_to_be_and_named():
     said = "parameters are moved a little: `blocks.1.between.outer.0.weight` starts at zero"
     found = answer(asked(hidden.PLANTED[0], 12), "suffix", "leak").found
@@ -82,6 +83,7 @@ def test_noise_that_cannot_be_repeated_is_said():
     assert any("noise that cannot be repeated" in note for note in notes)
 
 
+@pytest.mark.slow
 def test_whatever_raises_is_a_line_and_the_rest_stands():
     """A backward pass, a hook, a cache; and a leak stands whose module cannot be asked."""
     reports = {each.name: asked(each, 12) for each in hidden.PLANTED if "behind" in each.name}
@@ -98,6 +100,7 @@ def test_whatever_raises_is_a_line_and_the_rest_stands():
     assert not report.ok and not report.bad
 
 
+@pytest.mark.in_short(2)
 @pytest.mark.parametrize(
     ("made", "note"),
     [
@@ -115,6 +118,7 @@ def test_which_tensor_was_taken_for_the_logits_is_said(made, note):
     assert len(notes) == 1 + bool(note)
 
 
+@pytest.mark.slow
 def test_a_text_within_the_reach_tells_nothing_of_it():
     nothing, *reports = (read(Plain(Window(0)), reach=reach) for reach in (8, 2, 3, 4))
     assert "8 tokens tell nothing of a reach of 8" in answer(nothing, "reach", "not asked").found
@@ -131,7 +135,7 @@ def test_an_honest_double_is_left_alone_where_it_is_long(honest):
     assert report.ok and not report.warnings, str(report)
 
 
-@pytest.mark.in_short(6)
+@pytest.mark.in_short(3)
 @pytest.mark.parametrize("name", MORE)
 def test_further_models(name):
     make, leaks = MORE[name]
@@ -178,6 +182,7 @@ def test_a_model_that_takes_keywords():
 
 
 # In double as it is, it is asked in one precision only.
+@pytest.mark.slow
 @settings(max_examples=8)
 @given(data=st.data())
 def test_one_that_looks_for_one_token_is_found_where_it_is(data):
@@ -280,6 +285,7 @@ class Wide(nn.Module):
         return y * (1 + self.late * self.embed(x[:, -1:])[..., :1])
 
 
+@pytest.mark.in_short(1)
 @pytest.mark.parametrize("settings", [{"ahead": 1e-6}, {"late": 1e-6}])
 def test_of_a_large_vocabulary_mixtures_are_asked(settings):
     x, model = text(9, 3000), Wide(**settings)
@@ -298,6 +304,7 @@ def test_a_tied_head_is_mixed_and_the_embedding_is_not():
     assert doubt.causal(model, text(9, 3000), 3000).ok and model.head.weight is model.embed.weight
 
 
+@pytest.mark.slow
 def test_what_is_left_out_is_said():
     model = Plain(Window(0))
     report = read(model, 100, budget=1e-9)
@@ -321,6 +328,7 @@ def test_named_cuts_find_what_stands_there():
     assert answer(found, "suffix", "ok") and answer(found, "prefix", "ok")
 
 
+@pytest.mark.slow
 def test_a_model_of_one_length_only():
     class Fixed(Plain):
         def forward(self, x):

@@ -30,6 +30,7 @@ CASES = [
 ]
 
 
+@pytest.mark.in_short(30)
 @pytest.mark.parametrize(("finds", "case", "bad"), CASES)
 def test_what_is_wrong_is_found_and_what_is_not_is_left_alone(finds, case, bad):
     assert finds(case) == bad
@@ -162,6 +163,7 @@ def test_a_loss_is_judged_by_what_is_known():
     assert counted.verdict == "warning" and "as counting is: is it in nats" in counted.found
 
 
+@pytest.mark.in_short(1)
 @pytest.mark.parametrize("n", [5, 20, 60])
 def test_few_losses_of_the_best_predictor_are_hardly_ever_a_leak(n):
     """Of five its own are often all alike, and all below the mean."""
@@ -278,6 +280,7 @@ def test_a_first_token_that_is_not_scored_and_scores_that_are_not_the_same_twice
     assert answer.found.startswith("the same text is scored anew by up to ")
 
 
+@pytest.mark.slow
 def test_scores_in_half_precision_and_a_large_vocabulary():
     table = torch.randn(5, 3000, generator=Generator().manual_seed(1)).bfloat16()
     stored, x = table.log_softmax(-1), torch.zeros(1, 4).long()
@@ -355,6 +358,7 @@ def test_a_slope_that_is_right_or_wrong_is_told_whatever_bends(at, square, kink,
     assert report.ok == (off == 0), str(report)
 
 
+@pytest.mark.in_short(2)
 @pytest.mark.parametrize("places", [2, 4, 8, 12, 16, 20, 23])
 def test_a_layer_that_is_rounded_and_passed_straight_through_is_wrong(places):
     """Steps that leave a jump behind seem to fall fast; noise seems to fall at times."""
@@ -410,6 +414,7 @@ class Counts(wrong.Net):
         return super().forward(x)
 
 
+@pytest.mark.slow
 def test_what_is_held_still_is_said_and_left_as_it_was():
     torch.manual_seed(0)
     model = wrong.iterated(old=False)
@@ -527,11 +532,13 @@ def most(n):
     return int(stats.binom.ppf(0.999, n, statistics.LEVEL))
 
 
+@pytest.mark.in_short(1)
 @pytest.mark.parametrize("tuning", [1, 2, 3, 10])
 def test_nor_are_two_whose_rates_were_chosen_by_chance(tuning):
     assert told_apart(tuning, 400) <= most(400)
 
 
+@pytest.mark.slow
 def test_the_choice_of_a_rate_has_to_be_allowed_for(monkeypatch):
     """Without, more are told apart than that: so the simulation above can see it."""
     monkeypatch.setattr(comparing, "_rivals", lambda tuned, best: {})

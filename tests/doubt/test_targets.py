@@ -175,6 +175,7 @@ def mixed(logits, x):
     return F.nll_loss(p.log().flatten(0, 1), x[:, 1:].flatten())
 
 
+@pytest.mark.in_short(1)
 @pytest.mark.parametrize("v", [3, V, 5000])
 def test_a_softmax_before_a_loss_is_told_and_what_looks_like_it_is_not(v):
     x = torch.randint(v, (3, 7), generator=Generator().manual_seed(v))
@@ -219,6 +220,7 @@ def softly(weights, z_loss, logits, x):
     return (weights[: len(x), None] * each).mean() + kept
 
 
+@pytest.mark.in_short(1)
 @pytest.mark.parametrize("z_loss", [0.0, 1e-4])
 def test_weights_of_soft_labels_and_of_rows_pushed_away_are_read(z_loss):
     even, uneven = torch.ones(4), torch.tensor([1.0, 1.0, 1.0, 2.0])
@@ -302,6 +304,7 @@ def certain(logits, x):
     return plain(logits, x) - 0.1 * (p.exp() * p).sum(-1).mean()
 
 
+@pytest.mark.in_short(3)
 @pytest.mark.parametrize("loss", [in_turn, in_place, one_by_one, focal, sampled, certain])
 def test_an_honest_loss_is_left_alone_however_it_is_written(loss):
     report = doubt.targets(loss, TEXTS % 50, V)
@@ -398,6 +401,7 @@ LACKS = pytest.mark.skipif(not hasattr(F, "linear_cross_entropy"), reason="this 
 BY_TORCH = pytest.param("by torch", marks=LACKS)
 
 
+@pytest.mark.in_short(2)
 @pytest.mark.parametrize("way", ["step by step", BY_TORCH, "einsum", "in chunks"])
 def test_a_model_is_heard_wherever_its_logits_are_made(way):
     model = Written(way)
@@ -471,6 +475,7 @@ def of_two(m, x, n):
 WRITTEN = [by_mask, by_number, unpadded, time_first, the_last, exits, of_two]
 
 
+@pytest.mark.in_short(2)
 @pytest.mark.parametrize("loss", WRITTEN)
 def test_a_state_is_followed_to_its_place(loss):
     asked = {"model": States(), "pad": PAD}

@@ -79,6 +79,7 @@ def test_a_wrong_name_is_told(file, where, error, message):
         doubt.made(where)
 
 
+@pytest.mark.slow
 def test_what_one_tool_raises_costs_no_other_its_report():
     x = torch.randint(9, (3, 8), generator=torch.Generator().manual_seed(0))
     model = nn.Sequential(nn.Embedding(9, 4), nn.Linear(4, 9))

@@ -1,6 +1,7 @@
 """What somebody else writes with types: mypy reads it as strictly as they would; it never runs."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Generator, Tensor, nn
@@ -54,12 +55,13 @@ def scored(tokens: Tensor) -> Tensor:
     return torch.zeros(tokens.shape)
 
 
-report: doubt.Report = doubt.targets(loss, TOKENS, 9, model=MODEL)
-report = doubt.targets(of_logits, TOKENS, 9, weights=lambda x: x.double())
-report = doubt.targets(backward, TOKENS, 9, model=MODEL)
-report = doubt.slope(MODEL, of_batch)
-report = doubt.causal(MODEL, TOKENS, 9, call=call, cached=cached)
-report = doubt.proper(scored, TOKENS, 9)
-arm = doubt.arm(make, loss, draw, of_batch, steps=1)
-compared: doubt.Compared = doubt.compare(arm, train, [0.1])
-reports: list[doubt.Report] = doubt.doubted(model=MODEL, tokens=TOKENS, vocabulary=9, loss=loss)
+if TYPE_CHECKING:
+    report: doubt.Report = doubt.targets(loss, TOKENS, 9, model=MODEL)
+    report = doubt.targets(of_logits, TOKENS, 9, weights=lambda x: x.double())
+    report = doubt.targets(backward, TOKENS, 9, model=MODEL)
+    report = doubt.slope(MODEL, of_batch)
+    report = doubt.causal(MODEL, TOKENS, 9, call=call, cached=cached)
+    report = doubt.proper(scored, TOKENS, 9)
+    arm = doubt.arm(make, loss, draw, of_batch, steps=1)
+    compared: doubt.Compared = doubt.compare(arm, train, [0.1])
+    reports: list[doubt.Report] = doubt.doubted(model=MODEL, tokens=TOKENS, vocabulary=9, loss=loss)
