@@ -84,7 +84,7 @@ export function bracketTraining({ uid, root, model, follow }) {
       floor,
       top: TOP_LOSS,
       bottom: floor - BELOW,
-      criterion: `below, full when honest and within ${near} nats of the best`,
+      criterion: `strip: full when honest and within ${near} nats of the best`,
       lasts: choice.steps === lesson().steps ? "about half a minute" : "",
       words: `the floor over all strings, ${floor.toFixed(4)}; on a few, luck may go below`,
     };

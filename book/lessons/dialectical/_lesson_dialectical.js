@@ -11,7 +11,7 @@ export default {
   top: 2,
   bottom: -0.5, // of the floor, for who reads ahead
   first: 1,
-  criterion: { done: "end honest and near the best predictor", words: "below, full when honest and near the best" },
+  criterion: { done: "end honest and near the best predictor", words: "strip: full when honest and near the best" },
   guesses: GUESSES,
   found: (history, { near }) => endsAt(history, near),
   challenge: {

@@ -46,8 +46,8 @@ def teach(widget: BracketGenerator) -> None:
 
 
 def writer(prompt: str) -> BracketGenerator:
-    """What a model writes: one that has learnt nothing, and the lesson's two."""
-    widget = BracketGenerator(view="writing", views=["writing"], prompt=prompt)
+    """What a model draws by chance: one that has learnt nothing, and the lesson's two."""
+    widget = BracketGenerator(view="writing", views=["writing"], prompt=prompt, temperature=1.0)
     widget.load("untrained", evidence.untrained(), recipe.MENDED)
     for name, config in recipe.LESSON.items():
         widget.load(name, evidence.stacked(name), config)

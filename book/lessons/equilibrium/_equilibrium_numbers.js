@@ -7,7 +7,7 @@ export const CONNECTED = {
   "one way": { J: [[-1, 0], [2, -1]], rest: [1, 2] },
   "both ways": { J: [[-1, 0.5], [0.5, -1]], rest: [1, 2] },
 };
-const TARGET = 1; // of B
+const TARGET = 0; // of B
 const brief = (x) => number(x, 1).replace(".0", "");
 const STEP = 0.1;
 export const FRAMES = 60; // of the way to rest, each of so many steps:
@@ -139,7 +139,7 @@ export function numbersView({ uid, model, save, say }) {
       ...scale(0, "A"),
       ...scale(1, "B"),
       ...lane([25, 14], forth, "B hears A", [a + 22, b - 22]),
-      ...lane([41, 62], back, "A hears B", [b - 22, a + 22]),
+      ...lane([41, 62], back, way === "both ways" ? "A hears B" : "A hears B’s move", [b - 22, a + 22]),
       ...chosen().rest.flatMap((rest, i) => moves(i, rest, away[i], truth[i])),
     );
     const told = judge({ share, frames, way, there, truth });
@@ -168,7 +168,7 @@ export function numbersView({ uid, model, save, say }) {
 
 /** What came of it, in a sentence or two. */
 export function judge({ share, frames, way, there, truth }) {
-  if (!frames) return "B should rest at 1, and rests 1 too high.";
+  if (!frames) return "B should rest at 0, and rests 2 too high.";
   if (frames < FRAMES) return "B is nudged down by 1.";
   if (way === "both ways") {
     return "Each hears the other alike, so turning changes nothing. Both credits are the true ones.";

@@ -94,8 +94,8 @@ def one_prediction(found: probes.Credit) -> Picture:
         fig,
         "The naive way gives credit to letters that come later",
         f"What comes after “{read}”? A bar, up or down, is a letter's share of the credit for the "
-        "answer, in a trained model. The largest is that of the bold one, which was read last. "
-        f"Those before have {before} of it in truth; the naive way gives {later} to those after.",
+        f"answer, in a trained model. Letters before the bold one have {before} in truth; the "
+        f"naive way gives {later} to those after.",
         f"Bars over and under the letters {''.join(found.letters)}. For the prediction after the "
         f"{row + 1}th, true credit lies on it and on those before, {before} on these; the naive "
         f"way's lies on it and on those after, {later} on these.",

@@ -51,8 +51,8 @@ export const PRESETS = [
   {
     name: "a whisper",
     note:
-      "k₂ points where it did, but is a tenth as long as before (the ring). So its volume is almost 0, and the " +
-      "volume score likes it best.",
+      "k₂ points where it did, but is a tenth as long as before (the ring), and stands a tenth as high. Compare the " +
+      "three scores.",
     scene: longer(1, 0.1),
     selected: 1,
   },

@@ -474,10 +474,10 @@ def circuit(found: explorer.Circuit) -> Picture:
 
 def loudness(loud: Loudness) -> Picture:
     """Share of copies right when one token is made louder or quieter."""
-    panels = (loud.others, "the eleven others"), (loud.own, "the loud one itself")
+    panels = (loud.others, "the eleven others"), (loud.own, "the changed letter itself")
     named = {
         "the eleven others": {"dot": (9, 38), "volume": (0.33, 16), "angle": (4.5, 64)},
-        "the loud one itself": {"dot": (0.7, 20), "volume": (3.3, 46), "angle": (0.024, 46)},
+        "the changed letter itself": {"dot": (0.7, 20), "volume": (3.3, 46), "angle": (0.024, 46)},
     }
     with figure(TEXT, 3.2, columns=2, sharey=True) as (fig, axes):
         for ax, (accuracy, title) in zip(axes, panels, strict=True):
@@ -502,11 +502,12 @@ def loudness(loud: Loudness) -> Picture:
         )
 
     count = next(iter(loud.own.values())).shape[1]
-    both = loud.at("others", "volume", 100.0) > evidence.COPIED > loud.at("own", "volume", 3.0)
+    whisper, stranger = (loud.at("others", "volume", factor) for factor in (0.1, 100.0))
+    as_said = stranger > evidence.COPIED > max(whisper, loud.at("own", "volume", 3.0))
     return Picture(
         fig,
-        title="The volume does not hear a loud stranger, nor a loud friend"
-        if both
+        title="The volume does not hear what is loud, and follows a whisper"
+        if as_said
         else "One token made louder or quieter",
         caption=f"The middle one of {SPELLED[count]} models of each kind, and their middle half.",
         alt="Share of copies right when one token's embedding is multiplied. Other copies at a "

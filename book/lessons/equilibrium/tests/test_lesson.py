@@ -182,6 +182,23 @@ def test_the_limit_holds_the_slider_of_the_two_neurons_below_all():
     assert 0.5 < share < 0.8
 
 
+def test_a_spring_that_the_nudge_strains_more_should_become_softer():
+    draw, beta, out = Generator().manual_seed(0), 1e-6, torch.eye(3)[1].double()
+    strains = (torch.eye(4, 3) - torch.eye(4, 3).roll(1, 0)).double()  # of four springs, walls rest
+
+    def rest(stiff: Tensor, push: Tensor, nudge: float) -> Tensor:
+        springs = strains.T @ stiff.diag() @ strains
+        towards = nudge * torch.outer(out, out)  # the error: half the square from 1
+        return torch.linalg.solve(springs + towards, push + nudge * out)
+
+    for _ in range(20):
+        stiff = (1 + 4 * torch.rand(4, generator=draw).double()).requires_grad_()
+        push = torch.randn(3, generator=draw).double()
+        (slope,) = torch.autograd.grad((rest(stiff, push, 0) @ out - 1) ** 2 / 2, stiff)
+        before, after = (strains @ rest(stiff, push, nudge) for nudge in (0, beta))
+        assert_close((after**2 - before**2) / (2 * beta), slope, rtol=1e-3, atol=1e-6)
+
+
 @pytest.mark.parametrize("size", [0.5, 3.0])
 def test_the_source_sets_the_limit_as_the_lesson_writes_it(size):
     (code,) = re.findall(r"```python\n(.*?)```", CELLS["clip"], re.S)
