@@ -47,7 +47,7 @@ export function objection({ prompt, budget, constrained }, context) {
 // Words and signs for the page
 
 const HOW_TO_WRITE =
-  "Write with ( ) a b and spaces; ␣ is a space, ■ the end. At temperature 0 the likeliest is taken.";
+  "Write with ( ) a b c and spaces; ␣ is a space, ■ the end. At temperature 0 the likeliest is taken.";
 
 function verdictOn({ text, prompt, ended }, budget) {
   const found = faults(text);

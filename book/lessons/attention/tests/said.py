@@ -30,7 +30,7 @@ def the_models_of_the_pictures(lesson: Says) -> None:
     first, second, third = measure.pushes(SHOWN)
     lesson(f"lies in {sum(p.numel() for p in SHOWN.parameters())} numbers, its weights",
            f"second letter is written, there are {second[1]} ways to make it read a wrong one",
-           f"In {second[0]} of these the model writes the wrong one",
+           f"In {second[0]} the model writes that letter",
            f"gets its letter in {first[0]} and in {third[0]} of {first[1]} trials",
            where=measure.right(SHOWN, MASK) == 27 and first[1] == third[1])
     below = LEAKY.losses[-1, recipe.RECORDED.index(recipe.SHOWN)] < sorting.FLOOR - 0.3
