@@ -79,7 +79,7 @@ export const unmasked = {
 /** A word that it does not sort, and what becomes of it; nothing where it sorts all. */
 const slip = (answers) => {
   const word = ["cab", ...WORDS].find((each) => answers[WORDS.indexOf(each)] !== sorted(each));
-  return word ? `${word} becomes ${answers[WORDS.indexOf(word)]}` : "";
+  return word ? `${word} becomes ${answers[WORDS.indexOf(word)]}, and not ${sorted(word)}` : "";
 };
 
 /** What came of a model trained here, in words; where nobody has heard of a mask yet, what it did. */

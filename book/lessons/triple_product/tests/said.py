@@ -293,13 +293,17 @@ def loudness(second: Says, proof: Says) -> None:
     second("does not hear what is loud, and follows a whisper", held=[stranger],
            failed=[friend, whisper])
     every = loud.at("others", "volume", 100.0) > 0.995
-    second("as loud leaves all other copies right, where the", held=[stranger], where=every)
-    second("right, where the dot product loses most", where=dot < 0.5)
+    second("A loud stranger harms no copy by the volume, as promised", held=[stranger], where=every)
+    for row, which, factor in (
+        ("others, beside one × 100", "others", 100.0), ("the one that is × 3", "own", 3.0),
+        ("others, beside one × 0.1", "others", 0.1), ("the one that is × 0.1", "own", 0.1),
+    ):  # fmt: skip
+        second(" | ".join([row, *(f"{100 * loud.at(which, kind, factor):.0f}" for kind in KINDS)]))
     own, heard = loud.at("own", "volume", 3.0), loud.at("others", "volume", 0.1)
     proof(f"{own:.2f} are right at a factor of 3", failed=[friend])
     proof(f"with one token at a tenth, {heard:.2f} of the other copies", failed=[whisper])
     minds = loud.at("others", "angle", 3.0) > SOLVED
-    second("and the volume loses it, as the mark shows", failed=[friend], where=own < 0.2)
+    second("A loud friend is lost by the volume", failed=[friend], where=own < 0.2)
     second("next to nothing to what is loud and leans out, stranger or friend", held=[stranger],
            failed=[friend])
     second("and much to whoever whispers", failed=[whisper])
@@ -314,19 +318,16 @@ def loudness(second: Says, proof: Says) -> None:
     second("a volume cannot tell yes from no", where=bool(opposite))
     words = f"now wins, with {loudest:.2f} of the attention to the friend’s {friend:.2f}. By volume"
     second(words, "By volume it gets nothing", where=bool(nothing))
-    second("The angle keeps both at three", held=[angle], where=minds)
-    second("but at a hundred it loses half of the others", where=abs(drowned - 0.5) < 0.05)
-    whispered = (loud.at("others", "angle", 0.1), loud.at("own", "angle", 0.1))
-    second("The angle keeps those copies. But most copies of the whisperer itself it loses",
-           "keeps a loud friend. One that whispers it mostly loses", held=[angle],
-           where=whispered[0] > SOLVED and whispered[1] < 0.3)
+    second("By the angle it harms half", where=abs(drowned - 0.5) < 0.05)
+    second(f"So of the others {100 * heard:.0f} copies are right, where blind guessing among",
+           f"sixteen letters gets {100 / recipe.FIXED.vocabulary:.0f}", failed=[whisper])
+    lost = max(loud.at("own", kind, 0.1) for kind in ("dot", "angle"))
+    second("The whisperer’s own copy is lost by the two other scores",
+           "keeps a loud friend. One that whispers it mostly loses", held=[angle], where=lost < 0.3)
     as_before = torch.allclose(share_of("angle", 0.1), share_of("angle", 1), atol=1e-5)
-    second("it looks there as before, and is handed a tenth", where=as_before)
+    second("The angle looks as before, and is handed a tenth", where=as_before)
     no_longer = bool(share_of("dot", 0.1).max() < 0.01 < share_of("dot", 1).min())
-    second("The dot product loses them too, because it no longer looks there",
-           where=no_longer and loud.at("own", "dot", 0.1) < 0.3)
-    second(f"one of the sixteen letters blindly has {100 / recipe.FIXED.vocabulary:.0f}")
-    second(f"at a tenth of its size, {100 * heard:.0f} of 100 other copies", failed=[whisper])
+    second("The dot product no longer looks there", where=no_longer)
     proof("neither its others nor its own mind a factor of 3", held=[angle], where=minds)
     proof(f"drowns the others ({drowned:.2f} at 100)", where=drowned < SOLVED)
     unheard = loud.at("own", "angle", 0.1)
@@ -336,6 +337,11 @@ def loudness(second: Says, proof: Says) -> None:
     proof("Its own table says 0.1000 in every row", failed=[linear])
     proof("It grows if the leak is a fixed *share*", held=[shared])
     proof("the expansion makes it so for a good part of these keys", failed=[square])
+
+
+def order(kinds: evidence.Learnings) -> str:
+    """The three scores, the lowest median first."""
+    return ", ".join(sorted(KINDS, key=lambda kind: float(kinds[kind].loss[-1].median())))
 
 
 def share_of(kind: str, factor: float, place: int = 5) -> Tensor:
@@ -355,14 +361,15 @@ def late(lesson: Says, second: Says, proof: Says) -> None:
     gap = claims.effects(evidence.on_record(), PAIR)["3,000 steps"]["angle"].middle
     proof("it is ahead, by a fiftieth of a nat", held=[ahead], where=-0.025 < gap < -0.015)
     single = [lower(ALONE, "angle", column=column) for column in (RECORDED, LONGER)]
-    second("The angle won three against the usual dot product",
-           "and lost the one with two layers and a short training",
-           held=[*single, ahead], failed=[early])
+    rows = {"short": single[:1], "longer": [single[1], ahead]}
+    for (row, leads), body in zip(rows.items(), evidence.on_record().values(), strict=True):
+        orders = [order(body.learnings[each]) for each in (ALONE, PAIR)]
+        second(" | ".join([row, *orders]), held=leads)
     lies, sure = on_the_first_letters()
     second("With one layer the angle’s lead lies mostly on the first letters", where=lies > 0.6)
     second("the dot product, too sure of itself, does worse", where=sure)
     second("With two it comes only after long training", held=[ahead], failed=[early])
-    unsure = "We cannot say that the plane is the reason"
+    unsure = "we cannot say that the plane is the reason"
     second(unsure, untold=[control], held=[plane], where=heavier)
     least = claims.volume(evidence.on_record())[-1].findings["we found"]
     ways = [
@@ -372,7 +379,7 @@ def late(lesson: Says, second: Says, proof: Says) -> None:
         int((kinds["volume"].loss[-1][:, None] > kinds[recipe.WIDER].loss[-1]).sum())
         for kinds in ways
     )
-    second("the volume lost all four races, three of them without exception",
+    second("The volume comes last even against a dot product of as many weights",
            failed=[least], where=few > 60 and others == [recipe.RECORDED**2] * 3)
     proof("After 3,000 steps the angle ends below it", held=[plane])
     proof("With one layer the angle cannot be told from its control", untold=[control])
