@@ -135,7 +135,7 @@ export function settlingTraining({ uid, root, model }) {
     judge,
     series: (history) => ({ end: [[history.at(-1).step, history.at(-1).end]] }),
     guesses: {
-      question: "Three ways train here, one after the other. Your guess: which ends with the highest loss?",
+      question: "Three ways train here, one at each press. Your guess: which ends with the highest loss?",
       options: Object.keys(TONES).map((way) => [way, way]),
     },
     outcome,
