@@ -132,7 +132,7 @@ def of_training(lesson: Says, proof: Says, teaching: Says) -> None:
     lesson(most, gains, limited, held=[LIMIT, TAUGHT])
     lesson(f"So we trained {COUNT[TRAINING.seeds]} models of each kind")
     lesson("Without its limit AEP learns as BPTT does", held=[AS_BPTT])
-    chance = f"the right letter’s chance is {math.exp(whole):.1f} times as high"
+    chance = f"which makes the right letter’s chance {math.exp(whole):.1f} times as high"
     lesson(chance, held=[TAUGHT])
     aside = median(degrees(TRAINING.cosines["AEP, clipped"]))
     lesson(f"its arrow points about {aside:.0f} degrees aside, by the median", held=[LIMIT])
