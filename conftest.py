@@ -1,6 +1,7 @@
 """What holds for every test: shapes are checked, none of the user's settings is read.
 
-Shapes in signatures are checked while the tests run. Matplotlib, IPython and Jupyter find neither
+Shapes in signatures are checked while the tests run, but in `make check`, whose eighth part it
+would be. Matplotlib, IPython and Jupyter find neither
 the user's settings nor the user's home: what they keep lies in the tree's `.cache/tests`, or in a
 temporary folder where that cannot be written. `slow` is not in `make check`, `long` is in
 `make test-all` only. Whatever asks a browser is `slow`. Of the cases of a test that is marked
@@ -36,15 +37,11 @@ for name in set(os.environ) - set(own):
     del os.environ[name]
 os.environ.update(own)
 
-# Modules and what is collected stay to the end: to look through them for what may go is in vain.
+# Few things go in circles: to look often for those that may go is in vain.
 gc.set_threshold(100_000, 50, 100)
 
 # A check of addresses that reading a notebook never asks for, and a second in every process.
 sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
-
-from tests import checked  # noqa: E402
-
-checked.install()
 
 import hypothesis  # noqa: E402
 import pytest  # noqa: E402
@@ -52,6 +49,7 @@ import torch  # noqa: E402
 from torch import Generator  # noqa: E402
 
 from book.editions import version  # noqa: E402
+from tests import checked  # noqa: E402
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -61,7 +59,7 @@ torch.set_num_threads(1)
 # The same examples in every run; `--hypothesis-profile thorough` looks at others, and much further.
 hypothesis.settings.register_profile("quick", deadline=None, max_examples=60, derandomize=True)
 hypothesis.settings.register_profile("thorough", deadline=None, max_examples=1000)
-hypothesis.settings.register_profile("short", deadline=None, max_examples=20, derandomize=True)
+hypothesis.settings.register_profile("short", deadline=None, max_examples=10, derandomize=True)
 hypothesis.settings.load_profile("quick")
 
 collect_ignore = ["tests/draft"]  # a lesson in the making: tests/test_draft.py puts it in its place
@@ -71,6 +69,12 @@ def pytest_configure(config: pytest.Config) -> None:
     """In `make check` fewer examples are tried; before hypothesis looks which are asked for."""
     if "not slow" in config.getoption("markexpr"):
         hypothesis.settings.load_profile("short")
+    else:
+        checked.install()
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()  # modules and what is collected stay to the end
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -489,6 +489,7 @@ def test_a_remark_in_one_deck_freezes_no_other(tmp_path):
 # What students get
 
 
+@pytest.mark.slow
 def test_no_line_of_a_solution_is_in_what_students_get(made, tmp_path):
     """Neither in folders nor in zips. The package beside has some lines for itself, none whole."""
     shutil.copytree(made / "students", tmp_path / "students")

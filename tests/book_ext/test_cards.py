@@ -47,6 +47,14 @@ def test_a_card_names_each_lesson_that_is_needed():
             cards.entry(row[1]._replace(needs=(later,)), row[:1], "", "")
 
 
+def test_a_second_page_stands_below_its_lesson_and_the_evidence_does_not():
+    seconds = [page.stem for stem in ALL for page in cards.second_pages(ROOT, stem)]
+    assert seconds == ["dialectical_writing", "triple_product_volume"]
+    card = cards.read(ROOT / lesson_page("trm"))._replace(needs=())
+    shown = cards.entry(card, [card], "", "", {"A & B": "b.html"})
+    assert shown.endswith('</a><a class="lesson-then" href="b.html">A &amp; B</a></li>')
+
+
 def test_in_the_book_what_a_lesson_needs_stands_before_it():
     """A course may have another order, and is told what that leaves without its ground."""
     stems = all_stems(ROOT)

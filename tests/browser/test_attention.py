@@ -83,7 +83,7 @@ def test_what_is_tried_on_a_model_is_torchs(ask):
 
 
 def test_what_would_be_written_on_the_way_is_what_torch_reads_off_the_stream(ask):
-    """The sum so far, normalised, times the embeddings; the picture has what heads add."""
+    """The sum so far, normalised, times the embeddings; the picture has what parts add."""
     sorter = model()
     for word in ("aab", "cab"):  # the picture has the last
         found = machinery(ask, "(machinery, model, word) => machinery.onTheWay(model, word)", word)
@@ -92,7 +92,7 @@ def test_what_would_be_written_on_the_way_is_what_torch_reads_off_the_stream(ask
         adds = [made.mixture[h] @ out[:, 3 * h : 3 * h + 3].T for h in (0, 1)]
         for chances, stream in zip(found, (made.row, made.row + adds[0], made.middle), strict=True):
             close(chances, (sorter.norm(stream) @ sorter.token.weight.T).softmax(-1))
-    for row, right in enumerate(adds, 1):
+    for row, right in enumerate((*adds, made.hidden, made.network), 1):
         cells = ask.page.locator(f"[data-picture=stream] [data-at^='{row},'] .whole-digits")
         shown = [float(text.replace("−", "-")) for text in cells.all_text_contents()]
         assert shown == [round(value, 2) for value in right[4].tolist()]

@@ -50,7 +50,7 @@ def answer(report, check, verdict):
     return next(a for a in report.answers if a.check == check and a.verdict == verdict)
 
 
-@pytest.mark.in_short(5)
+@pytest.mark.in_short(2)
 @pytest.mark.parametrize("planted", [*PLANTED, *hidden.PLANTED], ids=lambda p: p.name)
 def test_a_planted_bug_is_found_and_named(planted):
     """Also behind zeros, chance, a cache, a window, or what raises on the way back."""
@@ -60,7 +60,7 @@ def test_a_planted_bug_is_found_and_named(planted):
     assert planted.report.partition("#")[2].isdigit() or planted in hidden.PLANTED
 
 
-@pytest.mark.in_short(3)
+@pytest.mark.in_short(1)
 @pytest.mark.parametrize("honest", [*HONEST, *hidden.HONEST], ids=lambda p: p.name)
 def test_an_honest_double_is_left_alone(honest):
     report = asked(honest, 20)

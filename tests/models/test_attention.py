@@ -33,6 +33,7 @@ def test_a_mask_hides_what_it_says_and_never_a_position_from_itself(generator):
     assert (padded[:, 4:, 3] == 0).all() and (padded[:, 3, 3] > 0).all()
 
 
+@pytest.mark.slow
 def test_shapes_are_checked_while_testing():
     with pytest.raises(jaxtyping.TypeCheckError):
         causal_attention(torch.ones(2, 3, 5), torch.ones(2, 3, 7), torch.ones(2, 3, 5))

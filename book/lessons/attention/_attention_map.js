@@ -151,7 +151,7 @@ export function guide({ store, uid }) {
       model !== models[0] && `In all pictures: ${model.name}.`,
       turned && `You changed the query of place ${turned.place + 1}.`,
       push && `You make head 1 read ${withArticle(writing.steps[push.n].text[push.at])}.`,
-      writing.answer !== sorted(word) && `The line in the pictures stays ${word}|${sorted(word)}.`,
+      writing.answer !== sorted(word) && `The other pictures show ${word}|${sorted(word)}.`,
     ].filter(Boolean);
     if (using.contains(document.activeElement)) places.querySelector(":checked").focus({ preventScroll: true });
     using.hidden = !told.length;

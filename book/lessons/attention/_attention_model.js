@@ -11,7 +11,7 @@ export const PLACES = 2 * LETTERS_PER_WORD;
 export const HEADS = 2;
 /** What the pictures show of a forward pass, besides the positions, which are no text's. */
 const DRAWN =
-  "embedding row normed query key value score attention mixture read middle network end final logits".split(" ");
+  "embedding row normed query key value score attention mixture read middle hidden network end final logits".split(" ");
 
 /** What training reads and what it is asked for: `cab|abc`, of which the last letter is never read. */
 export const textOf = (word) => `${word}|${sorted(word)}`;

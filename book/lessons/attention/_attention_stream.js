@@ -17,40 +17,43 @@ export const stream = {
     const small = width < 560;
     const [high, pitch, top, left] = [32, small ? 56 : 44, small ? 46 : 30, 44];
     const cw = small ? (width - left) / 6 : Math.min(52, (width - 400) / 6);
-    const table = model.weights["block.attention.o.weight"];
-    const weights = (e, h) => [...table.subarray(6 * e + 3 * h, 6 * e + 3 * h + 3)];
+    const weights = (name, e, from = 0, to = 6) => [...model.weights[name].subarray(6 * e + from, 6 * e + to)];
+    const heads = (e, h) => weights("block.attention.o.weight", e, 3 * h, 3 * h + 3);
     const mixed = upTo(HEADS).map((h) => whole.mixture[h][place]);
-    const first = upTo(6).map((e) => weights(e, 0).reduce((sum, weight, d) => sum + weight * mixed[0][d], 0));
+    const inside = whole.hidden[place];
+    const first = upTo(6).map((e) => heads(e, 0).reduce((sum, weight, d) => sum + weight * mixed[0][d], 0));
     const rest = whole.read[place].map((value, e) => value - first[e]);
-    const added = (h) => (e) => [`Head ${h + 1} adds its mixture times three weights: ${sumOf(mixed[h], weights(e, h))} = `, figure([first, rest][h][e], 2), "."];
+    const added = (h) => (e) => [`Head ${h + 1} adds its mixture times three weights: ${sumOf(mixed[h], heads(e, h))} = `, figure([first, rest][h][e], 2), "."];
+    const corrected = (e) => sumOf(inside, weights("block.feed_forward.l2.weight", e));
     const poured = [whole.row[place], first, rest, whole.network[place]];
+    const [begun, once, twice] = machinery.onTheWay(model, word, { turned }).map((chances) => chances[place]);
     const steps = [
-      [whole.row[place], `the row of the ${spoken(text[place])} at place ${place + 1}`, (e) => [`Number ${e + 1} of the row: `, figure(whole.row[place][e], 2), "."]],
-      [first, "head 1 adds", added(0), "whole-text-1"],
-      [rest, "head 2 adds", added(1), "whole-text-2"],
-      [whole.network[place], "the small network adds", (e) => [`To number ${e + 1} the small network adds `, figure(whole.network[place][e], 2), "."]],
-      [whole.end[place], "what comes out", (e) => [`${sumOf(poured.map((row) => row[e]))} = `, figure(whole.end[place][e], 2), ", each rounded."]],
+      [whole.row[place], `the row of the ${spoken(text[place])} at place ${place + 1}`, (e) => [`Number ${e + 1} of the row: `, figure(whole.row[place][e], 2), "."], "whole-soft", begun],
+      [first, "head 1 adds", added(0), "whole-text-1", once],
+      [rest, "head 2 adds", added(1), "whole-text-2", twice],
+      [inside, "inside the small network", (e) => [`Sum ${e + 1} inside the small network: `, inside[e] ? figure(inside[e], 2) : "below zero, so 0", "."], "whole-soft"],
+      [whole.network[place], "the small network adds", (e) => [`The small network adds what stands inside it times six weights: ${corrected(e)} = `, figure(whole.network[place][e], 2), "."], "", whole.chances[place]],
+      [whole.end[place], "what comes out", (e) => [`${sumOf(poured.map((row) => row[e]))} = `, figure(whole.end[place][e], 2), ", each rounded."], "whole-soft"],
     ];
     const last = steps.length - 1;
-    const ends = [...machinery.onTheWay(model, word, { turned }), whole.chances].map((chances) => chances[place]);
     const parts = [box(11, top + 4, 12, last * pitch + 30, "whole-stream", { rx: 6 })];
     parts.push(words(width, 14, "if it stopped here, it would write", "whole-end whole-soft"));
-    steps.forEach(([row, name, say, kind = ""], r) => {
+    steps.forEach(([row, name, say, kind, then], r) => {
       const y = top + r * pitch;
-      if (r % last) {
-        parts.push(path(`M${left - 4} ${y + high / 2} H25`, "whole-thin"));
+      if (r % last) parts.push(path(`M${left - 4} ${y + high / 2} H25`, "whole-thin"));
+      if (r && then) {
         parts.push(draws("circle", { cx: 17, cy: y + high / 2, r: 10, class: "whole-plus" }), words(17, y + high / 2 + 5, "+", "whole-middle"));
       }
       row.forEach((value, e) => {
         const x = left + e * cw;
         parts.push(hot(r, e, [x, y, cw, high], say(e), strip(x, y, cw, high, [value], STRONGEST, 2)));
       });
-      parts.push(words(small ? left : left + 6 * cw + 14, small ? y - 6 : y + high / 2 + 5, name, r % last ? kind : "whole-soft"));
-      if (r === last) return; // that is where it ends
-      const id = argmax(ends[r]);
-      const told = [`If it stopped here, ${withArticle(VOCABULARY[id])} would be written, `, exactly(ends[r][id]), " sure."];
+      parts.push(words(small ? left : left + 6 * cw + 14, small ? y - 6 : y + high / 2 + 5, name, kind));
+      if (!then) return; // nothing is added
+      const id = argmax(then);
+      const told = [`If it stopped here, ${withArticle(VOCABULARY[id])} would be written, `, exactly(then[id]), " sure."];
       const [x, at] = small ? [width - 92, y - 23] : [width - 92, y + 2];
-      const drawn = [token(x, at, small ? 22 : 28, small ? 20 : 28, VOCABULARY[id]), words(width - 4, at + (small ? 15 : 19), percent(ends[r][id]), "whole-end whole-bold")];
+      const drawn = [token(x, at, small ? 22 : 28, small ? 20 : 28, VOCABULARY[id]), words(width - 4, at + (small ? 15 : 19), percent(then[id]), "whole-end whole-bold")];
       parts.push(hot(r, 6, [x - 4, at - 1, 96, small ? 22 : 30], told, drawn));
     });
     const label = `The stream at place ${place + 1}: its row, what is added to it, and what would be written if it stopped there`;

@@ -12,8 +12,9 @@ def told(live: Mapping[str, Crowd]) -> Markdown:
     honest, open_ = live["mask"], live["no mask"]
     seeds = len(honest.right)
     sorted_all = int((honest.right == 27).sum())
+    stuck = "" if sorted_all == seeds else "; the others have not learnt it"
     return Markdown(
         f"Of {seeds} with the mask {honest.below} end below the floor, and {sorted_all} write all "
-        f"27 words in order. Of {seeds} without it {open_.below} end below the floor, and they "
-        f"write {open_.right.min()} to {open_.right.max()} words in order."
+        f"27 words in order{stuck}. Of {seeds} without it {open_.below} end below the floor, and "
+        f"they write {open_.right.min()} to {open_.right.max()} words in order."
     )

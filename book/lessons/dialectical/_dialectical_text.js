@@ -128,5 +128,5 @@ export function unknownIn(characters) {
   if (found === undefined) return null;
   const shown = found.trim() ? found : "that blank";
   const what = found === VOCABULARY[PAD] ? "_ is padding" : `${shown} is none of them`;
-  return `Write with ( ) a b and spaces; ${what}.`;
+  return `Write with ( ) a b c and spaces; ${what}.`;
 }

@@ -18,7 +18,7 @@ import { FROM_BEFORE, NAMES, PAD, VOCABULARY, glyphOf, unknownIn } from "./_dial
 
 export const REPLACEMENTS = [..."()ab "];
 const LONGEST_TYPED = 1e4; // no more is looked at
-const HOW_TO_TYPE = "Write with ( ) a b and spaces; ␣ is a space, ■ the end.";
+const HOW_TO_TYPE = "Write with ( ) a b c and spaces; ␣ is a space, ■ the end.";
 const HOW_TO_CHANGE = "Change a late character: does any prediction before it move?";
 const NO_CHANGE = 1e-9; // nats; rounding is far below, and what a model reads is far above
 

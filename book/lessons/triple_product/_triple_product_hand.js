@@ -76,7 +76,7 @@ export function byHand({ uid, model, save }) {
   const presets = html(
     "div",
     { class: "tp-presets", role: "group", "aria-label": "Scenes to try" },
-    ...PRESETS.map(({ name, scene, selected }) =>
+    ...PRESETS.filter(({ late }) => !late).map(({ name, scene, selected }) =>
       button(name, () => save({ vectors: scene, selected })),
     ),
     button(OPENING.name, () => {

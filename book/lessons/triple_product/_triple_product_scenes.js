@@ -55,6 +55,7 @@ export const PRESETS = [
       "three scores.",
     scene: longer(1, 0.1),
     selected: 1,
+    late: true, // it tells what is to be guessed: words below that open it
   },
 ];
 

@@ -422,4 +422,4 @@ WHISPER = Number(
 
 def heard(loud: Loudness, kind: str = "volume", factor: float = 0.1) -> list[Part]:
     """What became of what the second page asks: how often others are copied beside one letter."""
-    return [WHISPER.came(100 * loud.at("others", kind, factor))]
+    return [WHISPER.came(float(round(100 * loud.at("others", kind, factor))))]

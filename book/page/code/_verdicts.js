@@ -26,7 +26,8 @@ function ofModel({ by, size, chosen }) {
   if (by < 1e-4) return [`It is the book’s model: on the same weights their outputs differ by ${by.toPrecision(2)} at most.`, "good"];
   const isNot = "It is not the book’s model: on the same weights";
   if (by === Infinity) return [`${isNot} its outputs are no numbers, or of another shape.`, ""];
-  const outputs = `outputs differ by up to ${by.toPrecision(2)}, where the book’s largest is ${size.toPrecision(2)}`;
+  const told = (number) => number.toLocaleString("en-US", { maximumSignificantDigits: 2 });
+  const outputs = `outputs differ by up to ${told(by)}, where the book’s largest is ${told(size)}`;
   if (!chosen) return [`${isNot} ${outputs}.`, ""];
   const { what, other, all } = chosen;
   const likeliest = other ? `it would choose another ${what} in ${other} of ${all} places` : `it would choose the same ${what} in all ${all} places, but ${outputs}`;

@@ -3,17 +3,18 @@
     ```{lessons}
     ```
 
-becomes a list of all lessons of `_toc.yml` in their order, each with those that it needs. A
-lesson's title stands at the top of its notebook, its question in the notebook's metadata, as do the
-stems of the lessons that it `needs`, if any; and its picture is `figures.emblem()` of its chapter,
-drawn from the records. So a new lesson is there as soon as it is listed.
+becomes a list of all lessons of `_toc.yml` in their order, each with those that it needs and its
+second page, if it has one. A lesson's title stands at the top of its notebook, its question in the
+notebook's metadata, as do the stems of the lessons that it `needs`, if any; and its picture is
+`figures.emblem()` of its chapter, drawn from the records. So a new lesson is there as soon as it is
+listed.
 """
 
 import html
 import importlib
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,7 +23,7 @@ from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
 
-from book.site.dependencies import all_stems, lesson_page
+from book.site.dependencies import all_stems, evidence_page, lesson_page, pages_of
 
 
 def setup(app: Sphinx) -> None:
@@ -51,13 +52,31 @@ class Lessons(SphinxDirective):
             self.env.note_dependency(str(root / page))
         found = [read(root / page) for page in pages]
         here = self.env.app.builder.get_relative_uri
-        to = [here(self.env.docname, page.with_suffix("").as_posix()) for page in pages]
+
+        def to(page: Path) -> str:
+            return here(self.env.docname, page.with_suffix("").as_posix())
+
         entries = [
-            entry(card, found, address, emblem(card.stem))  # a course may have another order
-            for card, address in zip(found, to, strict=True)
+            entry(card, found, to(page), emblem(card.stem), seconds)  # a course may reorder them
+            for card, page in zip(found, pages, strict=True)
+            for seconds in [
+                {title(root / each): to(each) for each in second_pages(root, page.stem)}
+            ]
         ]
         text = f'<ol class="lesson-map">{"".join(entries)}</ol>'
         return [nodes.raw(text=text, format="html")]
+
+
+def second_pages(root: Path, stem: str) -> list[Path]:
+    """What is read after a lesson, besides its evidence."""
+    return [p for p in pages_of(root, stem) if p not in (lesson_page(stem), evidence_page(stem))]
+
+
+def title(path: Path) -> str:
+    """That at the top of a notebook; empty if there is none."""
+    first = json.loads(path.read_text("utf-8"))["cells"][0]
+    found = re.match(r"# (.+)", "".join(first["source"]))
+    return found[1].strip() if found else ""
 
 
 def read(path: Path) -> Card:
@@ -67,15 +86,14 @@ def read(path: Path) -> Card:
         ExtensionError: it has no title at its top, or no question.
     """
     notebook = json.loads(path.read_text("utf-8"))
-    title = re.match(r"# (.+)", "".join(notebook["cells"][0]["source"]))
-    question = notebook["metadata"].get("question", "")
-    if not title or not question:
-        missing = "question in its metadata" if title else "title in its first cell"
+    name, question = title(path), notebook["metadata"].get("question", "")
+    if not name or not question:
+        missing = "question in its metadata" if name else "title in its first cell"
         raise ExtensionError(f"{path.name} has no {missing}, which the landing page shows")
     needs = tuple(notebook["metadata"].get("needs", ()))
     cells = "\n".join("".join(cell["source"]) for cell in notebook["cells"])
     time = re.search(r"^Time\n: (\w+ minutes)", cells, re.MULTILINE)  # of its card
-    return Card(path.stem, title[1].strip(), question, time[1] if time else "", needs)
+    return Card(path.stem, name, question, time[1] if time else "", needs)
 
 
 def emblem(stem: str) -> str:
@@ -90,8 +108,17 @@ def emblem(stem: str) -> str:
     return figures.to_svg(picture.fig, picture.alt)
 
 
-def entry(card: Card, row: list[Card], address: str, picture: str) -> str:
+def entry(
+    card: Card, row: list[Card], address: str, picture: str, seconds: Mapping[str, str] = {}
+) -> str:
     """A card as an element of the numbered list, with what it needs of the row.
+
+    Args:
+        card: the lesson's.
+        row: all cards that there are.
+        address: of the lesson's page.
+        picture: as SVG.
+        seconds: its second pages, title and address.
 
     >>> cats = Card("cats", "A & B", "Which?", "", ())
     >>> dogs = Card("dogs", "D", "Who?", "9 minutes", ("cats",))
@@ -107,10 +134,14 @@ def entry(card: Card, row: list[Card], address: str, picture: str) -> str:
         raise ExtensionError(f"{card.stem}.ipynb needs {missing[0]}, which is no lesson")
     after = f"after no. {' and '.join(places[stem] for stem in card.needs)}"
     told = ", ".join(filter(None, (card.time, after if card.needs else "needs no other lesson")))
+    then = "".join(
+        f'<a class="lesson-then" href="{html.escape(to)}">{_text(name)}</a>'
+        for name, to in seconds.items()
+    )
     return (
         f'<li><a href="{html.escape(address)}">{picture}<strong>{_text(card.title)}</strong> '
         f"<span>{_text(card.question)}</span> "
-        f"<small>{told}</small></a></li>"
+        f"<small>{told}</small></a>{then}</li>"
     )
 
 

@@ -29,8 +29,7 @@ def said(page: Reading) -> None:
 def the_models_of_the_pictures(lesson: Says) -> None:
     first, second, third = measure.pushes(SHOWN)
     lesson(f"lies in {sum(p.numel() for p in SHOWN.parameters())} numbers, its weights",
-           f"second letter is written, there are {second[1]} ways to make it read a wrong one",
-           f"In {second[0]} the model writes that letter",
+           f"There are {second[1]} ways to mislead it there, and in {second[0]} the model follows",
            f"gets its letter in {first[0]} and in {third[0]} of {first[1]} trials",
            where=measure.right(SHOWN, MASK) == 27 and first[1] == third[1])
     below = LEAKY.losses[-1, recipe.RECORDED.index(recipe.SHOWN)] < sorting.FLOOR - 0.3
@@ -38,8 +37,8 @@ def the_models_of_the_pictures(lesson: Says) -> None:
     lesson("its loss falls below the floor", where=bool(below))
     as_due = measure.written(PEEKS, OPEN) == sorting.all_sequences()[:, -3:]
     in_order = sum(WORDS[row] == "".join(sorted(WORDS[row])) for row in as_due.all(1).nonzero())
-    lesson(f"Of the {as_due.all(1).sum()} words that the model above gets right, "
-           f"{COUNT[in_order]} were given in order")
+    lesson(f"Of the {as_due.all(1).sum()} words that the model of these pictures gets right, "
+           f"{COUNT[in_order]} were already in order")
     right = as_due.sum(0).tolist()
     lesson("Only the last letter, whose answer never stands in the line, it had to learn",
            where=right[2] == 27)
@@ -87,8 +86,8 @@ def cab_in_the_middle_of_its_work(lesson: Says) -> None:
         and abs(here.attention[1, 4, 1] - 1 / 6) < 0.02,
     )
     silent = [measure.right(measure.without(SHOWN, f"head {h}"), MASK) for h in (2, 1)]
-    lesson("If head 2 adds nothing, the model writes {} of the 27 words right, and if head 1 adds "
-           "nothing, {}".format(*silent))
+    lesson(f"but without it only {silent[0]} words come out right",
+           f"If head 1 adds nothing, the model writes {silent[1]} of the 27 words right")
 
 
 def a_query_turned_to_another_letter_writes_it(lesson: Says) -> None:

@@ -173,6 +173,14 @@ def test_the_example_does_what_the_lesson_says(capsys):
     assert f"their credits are {first:.1f} and {second:.1f}, in place of" in CELLS["clip-text"]
 
 
+def test_what_both_neurons_learn_is_what_arrives_times_credit():
+    pull, street = torch.tensor(1.0, requires_grad=True), torch.tensor(2.0, requires_grad=True)
+    a = pull
+    by_street, by_pull = torch.autograd.grad(street * a, (street, pull))  # of what B is too high by
+    assert (by_street, by_pull) == (a * 1, 1 * 2)
+    assert "× 2 falls by 1 × 1, and the pull on A by 2" in CELLS["turned"]
+
+
 def test_the_limit_holds_the_slider_of_the_two_neurons_below_all():
     j, away, share = torch.tensor([[-1.0, 0], [2, -1]]), torch.zeros(2), torch.tensor(1.0)
     for _ in range(100):

@@ -318,11 +318,11 @@ def loudness(second: Says, proof: Says) -> None:
     second("a volume cannot tell yes from no", where=bool(opposite))
     words = f"now wins, with {loudest:.2f} of the attention to the friend’s {friend:.2f}. By volume"
     second(words, "By volume it gets nothing", where=bool(nothing))
-    second("By the angle it harms half", where=abs(drowned - 0.5) < 0.05)
+    second("a small share of that drowns half of the copies", where=abs(drowned - 0.5) < 0.05)
     second(f"So of the others {100 * heard:.0f} copies are right, where blind guessing among",
            f"sixteen letters gets {100 / recipe.FIXED.vocabulary:.0f}", failed=[whisper])
     lost = max(loud.at("own", kind, 0.1) for kind in ("dot", "angle"))
-    second("The whisperer’s own copy is lost by the two other scores",
+    second("And the whisperer’s own copy is lost",
            "keeps a loud friend. One that whispers it mostly loses", held=[angle], where=lost < 0.3)
     as_before = torch.allclose(share_of("angle", 0.1), share_of("angle", 1), atol=1e-5)
     second("The angle looks as before, and is handed a tenth", where=as_before)
@@ -340,8 +340,9 @@ def loudness(second: Says, proof: Says) -> None:
 
 
 def order(kinds: evidence.Learnings) -> str:
-    """The three scores, the lowest median first."""
-    return ", ".join(sorted(KINDS, key=lambda kind: float(kinds[kind].loss[-1].median())))
+    """The three scores and their medians, the lowest first."""
+    ends = {kind: float(kinds[kind].loss[-1].median()) for kind in KINDS}
+    return ", ".join(f"{kind} {end:.2f}" for kind, end in sorted(ends.items(), key=lambda e: e[1]))
 
 
 def share_of(kind: str, factor: float, place: int = 5) -> Tensor:

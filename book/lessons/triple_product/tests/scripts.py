@@ -30,7 +30,7 @@ PAGES = {
     "copier": lambda: on_site(*lesson(), "eleven", "two-layers"),
     "drawn": partial(page, "hand"),
     "moved": partial(page, "hand"),
-    "numbers": partial(page, "hand"),
+    "numbers": lambda: on_site(*page("hand"), "whisper"),
     "head": lambda: on_site(*page(), "twelve", "eleven", "two-layers", "space"),
     "texts": page,
     "training": partial(page, figure=True),
