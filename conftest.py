@@ -45,16 +45,12 @@ sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
 
 import hypothesis  # noqa: E402
 import pytest  # noqa: E402
-import torch  # noqa: E402
-from torch import Generator  # noqa: E402
 
 from book.editions import version  # noqa: E402
-from tests import checked  # noqa: E402
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
-
-torch.set_num_threads(1)
+    from torch import Generator
 
 # The same examples in every run; `--hypothesis-profile thorough` looks at others, and much further.
 hypothesis.settings.register_profile("quick", deadline=None, max_examples=60, derandomize=True)
@@ -70,6 +66,8 @@ def pytest_configure(config: pytest.Config) -> None:
     if "not slow" in config.getoption("markexpr"):
         hypothesis.settings.load_profile("short")
     else:
+        from tests import checked
+
         checked.install()
 
 
@@ -99,7 +97,9 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[Browser]":
 
 
 @pytest.fixture
-def generator() -> Generator:
+def generator() -> "Generator":
+    from torch import Generator  # whoever hands tests out to others loads no torch
+
     return Generator().manual_seed(7)
 
 

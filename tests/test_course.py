@@ -345,6 +345,7 @@ own:
 """
 
 
+@pytest.mark.slow
 def test_points_and_exercises_of_ones_own_are_followed(folder):
     chosen_of(OWN, folder)
     (there,) = folder.glob("students/week-1-*/")
@@ -425,6 +426,7 @@ def test_what_does_not_fit_is_refused_before_anything_is_built(told, said, folde
     assert {path.name for path in folder.iterdir()} == {"course.yml", "broken.py", "other.py"}
 
 
+@pytest.mark.slow
 def test_exams_of_ones_own_take_the_place_of_the_books(folder):
     entry = yaml.safe_load(text_of(TEACHING / "exams.yml"))[0] | {"title": "Mine"}
     for one in (*entry["questions"], *entry["tasks"]):
@@ -511,6 +513,7 @@ def test_no_line_of_a_solution_is_in_what_students_get(made, tmp_path):
     assert told and all(line.startswith(('"', 'answer = {"')) for line in telling - told)
 
 
+@pytest.mark.slow
 def test_the_site_for_students_tells_nothing_and_checks_as_the_books_does(tmp_path):
     def there(files):
         pages = {name: x for name, x in files.items() if name.endswith((".md", ".ipynb"))}

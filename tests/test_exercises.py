@@ -243,7 +243,7 @@ def test_an_exercise_says_what_it_is(page, name):
     assert "# your answer" in stands[f"exercise-{name}-answer"]
 
 
-@pytest.mark.in_short(6)
+@pytest.mark.in_short(3)
 @pytest.mark.parametrize(("page", "name"), EXERCISES)
 def test_an_endless_answer_ends(page, name, monkeypatch):
     cells, endless = exercises.cells(page), threading.Event()
@@ -268,7 +268,7 @@ def test_a_check_has_less_than_ten_seconds_unless_it_trains():
 
 
 @pytest.mark.page
-@pytest.mark.in_short(3)
+@pytest.mark.in_short(2)
 @pytest.mark.parametrize("page", [*CHAPTERS, *EVIDENCE], ids=lambda p: f"{p.parent.name}-{p.stem}")
 def test_a_wrong_answer_is_told_by_its_symptom(page):
     wrong = exercises.wrong(page.parent.name)

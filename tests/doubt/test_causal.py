@@ -135,7 +135,7 @@ def test_an_honest_double_is_left_alone_where_it_is_long(honest):
     assert report.ok and not report.warnings, str(report)
 
 
-@pytest.mark.in_short(3)
+@pytest.mark.in_short(1)
 @pytest.mark.parametrize("name", MORE)
 def test_further_models(name):
     make, leaks = MORE[name]
@@ -144,7 +144,7 @@ def test_further_models(name):
     assert report.ok != leaks and (leaks or not report.warnings), str(report)
 
 
-@pytest.mark.in_short(2)
+@pytest.mark.in_short(1)
 @pytest.mark.parametrize("way", WAYS)
 def test_whatever_is_around_a_model(way):
     torch.manual_seed(3)
@@ -197,7 +197,7 @@ def test_one_that_looks_for_one_token_is_found_where_it_is(data):
     assert leaks and leaks[0].found == f"position {to} reads position {of}" and honest.ok
 
 
-@pytest.mark.in_short(2)
+@pytest.mark.in_short(1)
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
 def test_in_every_precision(dtype):
     torch.manual_seed(3)

@@ -30,7 +30,7 @@ CASES = [
 ]
 
 
-@pytest.mark.in_short(30)
+@pytest.mark.in_short(15)
 @pytest.mark.parametrize(("finds", "case", "bad"), CASES)
 def test_what_is_wrong_is_found_and_what_is_not_is_left_alone(finds, case, bad):
     assert finds(case) == bad
@@ -532,7 +532,7 @@ def most(n):
     return int(stats.binom.ppf(0.999, n, statistics.LEVEL))
 
 
-@pytest.mark.in_short(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("tuning", [1, 2, 3, 10])
 def test_nor_are_two_whose_rates_were_chosen_by_chance(tuning):
     assert told_apart(tuning, 400) <= most(400)

@@ -304,7 +304,7 @@ def certain(logits, x):
     return plain(logits, x) - 0.1 * (p.exp() * p).sum(-1).mean()
 
 
-@pytest.mark.in_short(3)
+@pytest.mark.in_short(1)
 @pytest.mark.parametrize("loss", [in_turn, in_place, one_by_one, focal, sampled, certain])
 def test_an_honest_loss_is_left_alone_however_it_is_written(loss):
     report = doubt.targets(loss, TEXTS % 50, V)
@@ -401,7 +401,7 @@ LACKS = pytest.mark.skipif(not hasattr(F, "linear_cross_entropy"), reason="this 
 BY_TORCH = pytest.param("by torch", marks=LACKS)
 
 
-@pytest.mark.in_short(2)
+@pytest.mark.in_short(1)
 @pytest.mark.parametrize("way", ["step by step", BY_TORCH, "einsum", "in chunks"])
 def test_a_model_is_heard_wherever_its_logits_are_made(way):
     model = Written(way)

@@ -121,7 +121,7 @@ def test_the_solver_agrees_with_backtracking(shape):
         assert ((boards == 0) | (boards == solutions))[right].all()
 
 
-@pytest.mark.in_short(4)
+@pytest.mark.in_short(2)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_every_puzzle_has_its_one_solution(shape, kind):

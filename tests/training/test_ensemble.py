@@ -86,7 +86,7 @@ class Curve(nn.Module):
         return (x @ self.inner).tanh() @ self.outer
 
 
-@pytest.mark.in_short(5)
+@pytest.mark.in_short(3)
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_any_optimizer(name):
     x = torch.randn(8, 6, generator=Generator().manual_seed(1), dtype=torch.float64)

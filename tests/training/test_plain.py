@@ -74,6 +74,7 @@ def assert_same(one, other) -> None:
     assert_close([*one.parameters()], [*other.parameters()], rtol=0, atol=1e-9)
 
 
+@pytest.mark.in_short(3)
 @pytest.mark.parametrize("name", LAYERS)
 def test_in_company_as_alone(name):
     models = [made(LAYERS[name], seed) for seed in (1, 2)]
