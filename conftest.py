@@ -62,7 +62,7 @@ collect_ignore = ["tests/draft"]  # a lesson in the making: tests/test_draft.py 
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """In `make check` fewer examples are tried; before hypothesis looks which are asked for."""
+    """In `make check` fewer examples, before hypothesis looks for them, and no look at shapes."""
     if "not slow" in config.getoption("markexpr"):
         hypothesis.settings.load_profile("short")
     else:

@@ -49,19 +49,20 @@ class Lessons(SphinxDirective):
         root = Path(self.env.srcdir)
         pages = [lesson_page(stem) for stem in all_stems(root)]
         for page in pages:
-            self.env.note_dependency(str(root / page))
+            for each in (page, *second_pages(root, page.stem)):
+                self.env.note_dependency(str(root / each))
         found = [read(root / page) for page in pages]
         here = self.env.app.builder.get_relative_uri
 
         def to(page: Path) -> str:
             return here(self.env.docname, page.with_suffix("").as_posix())
 
+        def seconds(stem: str) -> dict[str, str]:
+            return {title(root / page): to(page) for page in second_pages(root, stem)}
+
         entries = [
-            entry(card, found, to(page), emblem(card.stem), seconds)  # a course may reorder them
+            entry(card, found, to(page), emblem(card.stem), seconds(card.stem))
             for card, page in zip(found, pages, strict=True)
-            for seconds in [
-                {title(root / each): to(each) for each in second_pages(root, page.stem)}
-            ]
         ]
         text = f'<ol class="lesson-map">{"".join(entries)}</ol>'
         return [nodes.raw(text=text, format="html")]
