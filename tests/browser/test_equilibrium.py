@@ -19,6 +19,7 @@ from attn_notes.tasks.text import FALLBACK, Text
 from book.lessons.equilibrium import estimators, lesson, measure, recipe
 from book.lessons.equilibrium.estimators import CORRECTIONS, Estimator, Implicit, Nudged
 from book.lessons.equilibrium.governor import force_left
+from book.lessons.equilibrium.probes import two_neurons
 from book.lessons.equilibrium.tests.scripts import network
 from book.lessons.equilibrium.widget import EquilibriumExplorer
 
@@ -88,6 +89,12 @@ def test_two_numbers_move_as_far_as_their_equation_says(j, ask):
     exact = ask("(J) => widget.moved(1, { J })", j)
     near(exact, torch.linalg.solve(of.T, -slope))  # the credit itself
     assert (ask("(J) => widget.moved(0.5, { J })", j) is None) == (j[0][1] == 0)  # it runs off
+
+
+@pytest.mark.parametrize("frames", [1, 6, 60])
+def test_under_the_limit_two_numbers_move_as_the_estimator_moves_them(frames, ask):
+    found = ask("(J, frames) => widget.held({ J }, frames).away", [[-1, 0], [2, -1]], frames)
+    near(found, two_neurons("clipped", 10 * frames))
 
 
 # The network ------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-// Two neurons: B rests too high, and is nudged down. How far does each move, as they hear each other, and with the street between them turned round by some share?
+// Two neurons: B rests too high, and is nudged down. How far does each move, as they hear each other, and with the street between them turned round by some share, or by as much as the script's limit lets through?
 
 import { button, html, number, player, segments, slider, svg } from "./_page.js";
 
@@ -6,6 +6,12 @@ import { button, html, number, player, segments, slider, svg } from "./_page.js"
 export const CONNECTED = {
   "one way": { J: [[-1, 0], [2, -1]], rest: [1, 2] },
   "both ways": { J: [[-1, 0.5], [0.5, -1]], rest: [1, 2] },
+  limited: { J: [[-1, 0], [2, -1]], rest: [1, 2], limited: true },
+};
+/** What can be chosen in each picture, and its words. */
+export const CHOICES = {
+  numbers: [["one way", "one way"], ["both ways", "both ways"]],
+  limit: [["limited", "with the limit"], ["one way", "without"]],
 };
 const TARGET = 0; // of B
 const brief = (x) => number(x, 1).replace(".0", "");
@@ -19,17 +25,31 @@ export const turnedBy = (share, { J: [[a, b], [c, d]] }) => [
   [(1 - share) * c + share * b, d],
 ];
 
-/** How far both have moved against a nudge of 1, after so many frames, or at rest in the end. */
-export function moved(share, connected, frames = FRAMES) {
-  const [[a, b], [c, d]] = turnedBy(share, connected);
+/** How far both have moved against a nudge of 1, after so many frames, or at rest in the end (null: they never are). */
+export function moved(share, { J }, frames = FRAMES) {
+  const [[a, b], [c, d]] = turnedBy(share, { J });
   const det = a * d - b * c;
-  if (frames === FRAMES) return det > 1e-9 ? [-b / det, a / det].map((x) => -x) : null;
-  let [u, v] = [0, 0];
-  for (let i = 0; i < frames * STEPS; i++) {
-    [u, v] = [u + STEP * (a * u + b * v), v + STEP * (c * u + d * v + 1)];
-  }
-  return [u, v];
+  if (frames === FRAMES) return det > 1e-9 ? [b / det, -a / det] : null;
+  return pushed({ J }, frames, () => share).away;
 }
+
+/** The same with AEP's force no longer than all others together, after so many frames, and the share that this leaves. */
+export const held = (connected, frames = FRAMES) =>
+  pushed(connected, frames, (force, extra) => Math.min(1, Math.hypot(...force) / Math.hypot(...extra)));
+
+function pushed({ J: [[a, b], [c, d]] }, frames, shareOf) {
+  let [u, v, share] = [0, 0, 1];
+  for (let i = 0; i < frames * STEPS; i++) {
+    const force = [a * u + b * v, c * u + d * v + 1];
+    const extra = [(b - c) * v, (c - b) * u];
+    share = shareOf(force, extra);
+    [u, v] = [u, v].map((x, k) => x + STEP * (force[k] - share * extra[k]));
+  }
+  return { away: [u, v], share };
+}
+
+/** What words beside each picture open. */
+const OPENED = { numbers: ["mutual"], limit: ["half", "whole"] };
 
 // --- the drawing: a scale for each number, and the street between them
 
@@ -83,6 +103,7 @@ function moves(i, rest, away, truth) {
 }
 
 export function numbersView({ uid, model, save, say }) {
+  const choices = CHOICES[model.get("picture")];
   const chosen = () => CONNECTED[model.get("connected")];
   const ground = svg("g");
   const picture = svg(
@@ -130,8 +151,10 @@ export function numbersView({ uid, model, save, say }) {
   );
 
   function draw() {
-    const [share, frames, way] = ["turned", "moved", "connected"].map((name) => model.get(name));
-    const there = moved(share, chosen(), frames);
+    const [frames, way] = ["moved", "connected"].map((name) => model.get(name));
+    const { limited } = chosen();
+    const to = model.get("turned");
+    const { away: there, share } = limited ? held(chosen(), frames) : { away: moved(to, chosen(), frames), share: to };
     const [away, truth] = [there ?? [99, 99], moved(1, chosen())];
     const [[, back], [forth]] = turnedBy(frames ? share : 0, chosen()); // only while the nudge lasts
     const [a, b] = ACROSS;
@@ -152,24 +175,30 @@ export function numbersView({ uid, model, save, say }) {
       });
     }
     turned.set(share);
-    ways.set(Object.keys(CONNECTED).map((name) => [name, name]), way);
+    turned.input.disabled = Boolean(limited); // it says what the limit leaves
+    ways.set(choices, way);
     verdict.textContent = told;
     if (!motion.going()) say(told);
   }
 
   const show = (connected, turned) => () => settle({ connected, turned });
   const states = {
-    half: show("one way", 0.5),
-    fifths: show("one way", 0.8),
     mutual: show("both ways", 0),
+    half: show("one way", 0.5),
+    whole: show("one way", 1),
   };
-  return { node, draw, states, leave: motion.stop };
+  const opened = OPENED[model.get("picture")].map((name) => [name, states[name]]);
+  return { node, draw, states: Object.fromEntries(opened), leave: motion.stop };
 }
 
 /** What came of it, in a sentence or two. */
 export function judge({ share, frames, way, there, truth }) {
   if (!frames) return "B should rest at 0, and rests 2 too high.";
   if (frames < FRAMES) return "B is nudged down by 1.";
+  if (way === "limited") {
+    const [a, b] = there.map((x) => number(x, 0));
+    return `The limit leaves ${number(100 * share, 0)} % of the force. By now A gets ${a} in place of ${truth[0]}, and B ${b} in place of ${truth[1]}, and both still move.`;
+  }
   if (way === "both ways") {
     return "Each hears the other alike, so turning changes nothing. Both credits are the true ones.";
   }

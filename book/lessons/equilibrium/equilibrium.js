@@ -17,13 +17,14 @@ import { html, saver, speaker } from "./_page.js";
 import { prepare } from "./_equilibrium_network.js";
 import { networkView } from "./_equilibrium_view_network.js";
 import { settlingTraining } from "./_equilibrium_train.js";
-import { CONNECTED, FRAMES, numbersView } from "./_equilibrium_numbers.js";
+import { CHOICES, FRAMES, numbersView } from "./_equilibrium_numbers.js";
 import { SPRINGS, STIFF, springsView } from "./_equilibrium_springs.js";
 import { objection } from "./_equilibrium_text.js";
 
 const LABELS = {
   springs: "Two rings and three springs",
   numbers: "Two neurons and a nudge",
+  limit: "Two neurons and a limit",
   network: "The network at rest",
   training: "A small model in training",
 };
@@ -48,8 +49,8 @@ async function trainer({ model, el, root, uid }) {
 const springsChosen = () => Object.fromEntries(SPRINGS.map((name) => [name, decimal(...STIFF)]));
 
 /** What two neurons can be asked, and how it stands in an address. */
-const numbersChosen = () => ({
-  connected: oneOf(() => Object.keys(CONNECTED)),
+const numbersChosen = (picture) => ({
+  connected: oneOf(() => CHOICES[picture].map(([name]) => name)),
   turned: decimal(0, 1),
   moved: whole(0, FRAMES),
 });
@@ -77,7 +78,8 @@ async function render({ model, el }) {
   const { save, watch } = saver(model, () => view.draw());
   const [make, chosen] = {
     springs: [springsView, springsChosen()],
-    numbers: [numbersView, numbersChosen()],
+    numbers: [numbersView, numbersChosen(picture)],
+    limit: [numbersView, numbersChosen(picture)],
     network: [networkView, networkChosen(model)],
   }[picture];
   const view = make({ uid, model, save, say: spoken.say });
@@ -91,7 +93,7 @@ async function render({ model, el }) {
   const unwatch = watch(Object.fromEntries(drawn.map((name) => [name, name === "text" ? fill : view.draw])));
   el.append(root);
   fill();
-  const name = { springs: "springs", numbers: "nudge", network: "equilibrium" }[picture];
+  const name = { springs: "springs", numbers: "nudge", limit: "limit", network: "equilibrium" }[picture];
   const settle = alone({ name, root, el, model, chosen });
   const shut = opens(root, view.states ?? {}, { model, chosen });
   return () => {

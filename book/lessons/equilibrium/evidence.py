@@ -17,11 +17,11 @@ from torch import Generator, Tensor
 from attn_notes.models.equilibrium import CORRECTIONS, LanguageModel
 from attn_notes.tasks.text import FallbackWarning, Text, tiny_shakespeare
 from attn_notes.training.ensemble import Run
-from book.kit import results, verdicts
+from book.kit import results
 from book.kit.predictions import Choice, Part
 from book.kit.results import numbers
 from book.kit.words import signed
-from book.lessons.equilibrium import measure, recipe
+from book.lessons.equilibrium import measure, probes, recipe
 from book.lessons.equilibrium.probes import (
     Costs,
     Credit,
@@ -321,18 +321,14 @@ def live(run: Run, text: Text) -> Live:
     return Live(run.history["loss"][-1, 0].item(), pairs, measure.written(model, text))
 
 
-TURN = Choice(
-    "forty more",
-    "After 40 more steps it is",
-    {"nearer": 1.0, "as near": 0.0, "farther away": -1.0},
+LIMITED = Choice(
+    "credit of A",
+    "With the limit, A’s credit comes out",
+    {"too small": -1.0, "right": 0.0, "too large": 1.0},
 )
 
 
-def predicted(gradients: Gradients) -> list[Part]:
-    """What became of what the lesson asks: whether every seed's gradient comes nearer the true one.
-
-    As a cosine, after the published number of nudged steps and after forty more.
-    """
-    few, after = (gradients.at("clipped", steps).tolist() for steps in (recipe.FEW, recipe.AFTER))
-    turned = verdicts.all_rise(few, after)
-    return [TURN.came({True: 1.0, False: -1.0, None: 0.0}[turned])]
+def predicted() -> list[Part]:
+    """What became of what the lesson asks: what the first of two neurons gets under the limit."""
+    got, truth = (probes.two_neurons(way)[0].item() for way in ("clipped", "full"))
+    return [LIMITED.came(float(got > 1.01 * truth) - float(got < 0.99 * truth))]

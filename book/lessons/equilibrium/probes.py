@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
+import torch
 from jaxtyping import Float, Int
 from torch import Generator, Tensor
 
@@ -17,6 +18,21 @@ from attn_notes.tasks.text import Text
 from book.kit import cost
 from book.lessons.equilibrium import estimators, measure, recipe
 from book.lessons.equilibrium.estimators import Implicit, Nudged
+
+# --- Two neurons
+
+
+def two_neurons(correction: str, steps: int = 600) -> Float[Tensor, "2"]:
+    """The credits of two neurons by so many nudged steps of a tenth.
+
+    The first is pulled to 1, and the second to twice the first; the error grows as the second does,
+    so the credits are 2 and 1. All is linear, so that a nudge of 1 is as good as a weak one.
+    """
+    hears, pull = torch.tensor([[0.0, 0.0], [2.0, 0.0]]), torch.tensor([[1.0], [0.0]])
+    rest = pull + hears @ pull
+    estimator = Nudged(correction, beta=1.0, relaxation=Relaxation(steps, 0.1), symmetric=False)
+    return estimator.last_credit(lambda z: pull + hears @ z - z, lambda z: z[1, 0], rest)[:, 0]
+
 
 # --- A trained model
 

@@ -33,6 +33,7 @@ from book.page.weights import named, pack
 OPENS = {  # rem high as each opens: wide, on a page, on a phone
     "springs": (14.5, 15.0, 25.5),
     "numbers": (24.0, 24.0, 40.0),
+    "limit": (24.0, 24.0, 40.0),
     "network": (41.5, 41.5, 63.0),
     "training": (30.0, 30.0, 34.0),
 }
@@ -142,8 +143,11 @@ class EquilibriumExplorer(ModelsByName):
     middle = traitlets.Float(1.0, min=1.0, max=5.0).tag(sync=True)
     right = traitlets.Float(1.0, min=1.0, max=5.0).tag(sync=True)
 
-    # Two neurons: who hears whom, the share of AEP's force, and how far the nudge has come.
-    connected = traitlets.Enum(("one way", "both ways"), default_value="one way").tag(sync=True)
+    # Two neurons: who hears whom, the share of AEP's force, and how far the nudge has come. Of
+    # "limited" the share is what the script's limit leaves.
+    connected = traitlets.Enum(("one way", "both ways", "limited"), default_value="one way").tag(
+        sync=True
+    )
     turned = traitlets.Float(0.0, min=0.0, max=1.0).tag(sync=True)
     moved = traitlets.Int(0, min=0, max=FRAMES).tag(sync=True)
 
@@ -156,6 +160,10 @@ class EquilibriumExplorer(ModelsByName):
     # What the page needs to train one: {config, characters, text, held, ways, read, draws,
     # optimizer, steps, every, governor, yardsticks}. Empty: it trains nothing.
     lesson = traitlets.Dict().tag(sync=True)
+
+    @traitlets.default("connected")
+    def _first_shown(self) -> str:
+        return "limited" if self.picture == "limit" else "one way"
 
     @traitlets.validate("left", "middle", "right", "turned")
     def _number(self, proposal: traitlets.Bunch) -> Any:

@@ -12,7 +12,7 @@ from book.lessons.equilibrium import claims, estimators, evidence, measure, reci
 from book.lessons.equilibrium.claims import RECORDED
 from book.lessons.equilibrium.evidence import at_most
 from book.lessons.equilibrium.figures import degrees
-from book.lessons.equilibrium.probes import NOT_AEP, QUICKEST
+from book.lessons.equilibrium.probes import NOT_AEP, QUICKEST, two_neurons
 from tests.pages.said import COUNT, Reading, Says, Told
 
 TRAINING, FREE = evidence.training(), evidence.ungoverned()
@@ -42,12 +42,27 @@ QUICK, QUICKEST_IS_AEP = told("A gradient at least"), told("AEP is the quickest"
 # fmt: off
 def said(page: Reading) -> None:
     pages = [page(name) for name in ("equilibrium", "equilibrium_evidence", "teaching")]
-    for of in (of_credit, of_gradients, of_training, of_rest, of_costs, of_settings):
+    for of in (of_neurons, of_credit, of_gradients, of_training, of_rest, of_costs, of_settings):
         of(*pages)
 
 
 def every(*seeds: torch.Tensor) -> bool:
     return all(bool(each.all()) for each in seeds)
+
+
+def of_neurons(lesson: Says, proof: Says, teaching: Says) -> None:
+    now, then = (two_neurons("clipped", steps) for steps in (600, 601))
+    share = ((10 * (then[0] - now[0]) + now[0]) / (2 * now[1])).item()  # A moves by its pull and B
+    back, forth = 2 * share, 2 * (1 - share)
+    lesson(f"With {100 * share:.0f} % of the force, A hears B’s move × {back:.1f}, and B still",
+           f"hears A × {forth:.1f}")
+    lesson("and for that B moves again, nine tenths as far as before",
+           where=0.9 < back * forth < 0.95)
+    lesson("Far too large. Both run past their rings", where=every(now > torch.tensor([2.0, 1.0])))
+    a, b = torch.stack([two_neurons("full", steps) for steps in range(1, 60)]).T
+    longest = (2 * torch.hypot(a, b) / torch.hypot(a, 1 + 2 * a - b)).max().item()
+    lesson("the extra force must for a while be a little stronger than all others together",
+           where=1.1 < longest < 1.15)
 
 
 def of_credit(lesson: Says, proof: Says, teaching: Says) -> None:
@@ -83,8 +98,8 @@ def of_gradients(lesson: Says, proof: Says, teaching: Says) -> None:
     )  # fmt: skip
     lesson(f"Past {FEW} steps the script's gradient turns away", failed=[MORE], where=away)
     how_many = COUNT[GRADIENTS.seeds]
-    lesson(f"It is farther away, in each of the {how_many}", failed=[MORE], where=away)
     few, after, many = (degrees(whole("clipped", steps)) for steps in (FEW, AFTER, MANY))
+    lesson(f"The script’s gradient turns away, in each of the {how_many}", where=away)
     near = f"In {how_many} untrained models its arrow then points about 10 degrees beside"
     lesson(f"stops after {FEW} steps under the nudge", near, where=every((few - 10).abs() < 1.5))
     turns = f"After {AFTER} steps it is {median(after):.0f} degrees off, and after {MANY} it is"
@@ -95,12 +110,9 @@ def of_gradients(lesson: Says, proof: Says, teaching: Says) -> None:
     lesson("Without the limit it goes to 0 and stays", held=[WHOLE], where=stays)
     looks = f"At {FEW} steps, in untrained models, it only looked so"
     lesson(looks, held=[PUBLISHED, LIMIT], failed=[MORE])
-    lesson("in untrained models the gradient got worse past twenty steps", failed=[MORE],
-           where=away and FEW == 20)
     shares, at_15 = evidence.let_through(), list(recipe.GRADIENT_STEPS).index(15)
     never_all = every(shares[:, at_15:] < 0.95, shares[:, at_15 - 1] > 0.99)
-    lesson("the limit lets all of the extra force through, from 15 steps on never all",
-           where=never_all)
+    lesson("At first it is all, from 15 steps on never all", where=never_all)
     lesson("and in the end about four fifths", where=every((shares[:, -1] - 0.8).abs() < 0.06))
     proof(f"In the five blocks {span(shares[:, -1], 2)} of the correction", where=never_all)
     runs = every(GRADIENTS.lengths["clipped"].diff() > 0)
@@ -136,7 +148,7 @@ def of_training(lesson: Says, proof: Says, teaching: Says) -> None:
     lesson(chance, held=[TAUGHT])
     aside = median(degrees(TRAINING.cosines["AEP, clipped"]))
     lesson(f"its arrow points about {aside:.0f} degrees aside, by the median", held=[LIMIT])
-    lesson("in training attention learnt little", held=[LIMIT])
+    lesson("In training, attention learnt little", held=[LIMIT])
     lesson("The naive way is worse than leaving attention alone", failed=[NAIVE])
     end = median(ENDS["AEP"])
     both = {round(PAIRS - median(ENDS[kind]), 2) for kind in ("AEP", "BPTT")}
@@ -229,5 +241,4 @@ def of_settings(lesson: Says, proof: Says, teaching: Says) -> None:
           f"{TRAINING.seeds} for each kind under the governor, {FREE.seeds} where nothing holds",
           f"{GRADIENTS.seeds} untrained blocks for the recorded gradients",
           f"Ungoverned runs were left at {FREE.seeds} seeds")
-    lesson("Let the nudged state settle for 40 more steps", where=AFTER == FEW + 40)
     proof("the read-out at fifteen times the block's rate", where=measure.READ_OUT == 15)

@@ -114,13 +114,12 @@ def test_what_is_told_of_the_live_run():
         assert max(map(len, lines)) <= 39 and " ".join(lines).count("of the") == 20  # a phone's
 
 
-@pytest.mark.parametrize(("after", "last", "turn"), [(0.9, 0.95, 1), (0.8, 0.7, -1), (0.7, 0.9, 0)])
-def test_a_guess_is_told_what_became_of_the_gradient(after, last, turn):
-    curves, steps = GRADIENTS.cosines["clipped"].clone(), list(GRADIENTS.steps)
-    curves[:, steps.index(20)], curves[:, steps.index(60)] = 0.85, after
-    curves[-1, steps.index(60)] = last
-    (turned,) = evidence.predicted(made("gradients", "cosines", {"clipped": curves})["gradients"])
-    assert turned.came == turn
+@pytest.mark.parametrize(("first", "came"), [(2.1, 1), (2.0, 0), (1.9, -1)])
+def test_a_guess_is_told_what_became_of_the_credit(first, came, monkeypatch):
+    credits = {"full": torch.tensor([2.0, 1.0]), "clipped": torch.tensor([first, 9.0])}
+    monkeypatch.setattr(evidence.probes, "two_neurons", credits.get)
+    (limited,) = evidence.predicted()
+    assert limited.came == came
 
 
 def test_a_seed_has_run_away_once_it_was_lost():
