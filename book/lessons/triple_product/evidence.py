@@ -22,8 +22,8 @@ from attn_notes.tasks import prediction
 from attn_notes.tasks.copying import Copying
 from attn_notes.training import comparison
 from book.kit import results
-from book.kit.predictions import Number, Part
-from book.lessons.triple_product import learnt, recipe
+from book.kit.predictions import Choice, Number, Part
+from book.lessons.triple_product import geometry, learnt, recipe
 from book.lessons.triple_product.learnt import Circuits, Loudness, Runs, Transfer
 from book.lessons.triple_product.rules import Reach
 
@@ -412,14 +412,13 @@ def predicted(moved: Transfer, kind: str = "dot") -> list[Part]:
     return [ELEVEN.came(100 * moved.at(kind, recipe.HALF - 1).mean().item())]
 
 
-WHISPER = Number(
-    "copied right beside a whisper",
-    0,
-    100,
-    "Of 100 copies of the eleven others, how many are right?",
+WHISPER = Choice(
+    "most attention",
+    "By volume, most attention goes to",
+    {"k₁, the friend": 0.0, "k₂, the whisper": 1.0},
 )
 
 
-def heard(loud: Loudness, kind: str = "volume", factor: float = 0.1) -> list[Part]:
-    """What became of what the second page asks: how often others are copied beside one letter."""
-    return [WHISPER.came(float(round(100 * loud.at("others", kind, factor))))]
+def heard() -> list[Part]:
+    """What became of what the second page asks: on whom a place looks where the second whispers."""
+    return [WHISPER.came(float(geometry.by_hand(1, 0.1)["volume"].argmax()))]

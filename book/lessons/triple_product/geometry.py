@@ -84,6 +84,32 @@ def resilience() -> Resilience:
     return Resilience(keys, shared)
 
 
+class Scene(NamedTuple):
+    """Arrows of three numbers each: what a place asks, and keys, the friend's first."""
+
+    q: Sequence[float]
+    r: Sequence[float]
+    keys: Sequence[Sequence[float]]
+
+
+BY_HAND = Scene(
+    (2.0, 0.2, 0.3), (-0.3, 1.8, 0.1), ((1.4, 1.0, 0.9), (0.4, 0.0, 1.3), (-1.4, 0.7, 1.2))
+)
+"""What the widget shows at first."""
+
+
+def by_hand(key: int, longer: float) -> dict[str, Tensor]:
+    """Attention on the keys by each score, as in the widget, one being so many times as long."""
+    q, r, keys = map(torch.tensor, BY_HAND)
+    keys[key] *= longer
+    scores = {
+        "dot": keys @ q / len(q) ** 0.5,
+        "volume": -stable_volume(q[None], keys, r[None])[0] / len(q) ** 1.5,
+        "angle": 8 * cos2_to_plane(q[None], keys, r[None])[0],
+    }
+    return {kind: score.softmax(0) for kind, score in scores.items()}
+
+
 @dataclass(frozen=True)
 class Shares:
     """Attention on the friend, over a grid.
