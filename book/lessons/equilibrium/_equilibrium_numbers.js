@@ -53,13 +53,16 @@ const OPENED = { numbers: ["mutual"], limit: ["half", "whole"] };
 
 // --- the drawing: a scale for each number, and the street between them
 
-const UNIT = 37;
-const [TOP, LOW] = [2.4, -3.9];
+const TOP = 2.4;
+/** Of each picture the lowest number, how many lie between two marks, and what a number is high. Under the limit both go far. */
+const SCALES = {
+  numbers: { low: -3.9, every: 1, unit: 37, size: 9 },
+  limit: { low: -15.5, every: 5, unit: 13, size: 5 },
+};
 const HEAD = 78; // above the scales stand both neurons, and the street between them
 const WIDTH = 400;
 const ACROSS = [105, 295];
-const HEIGHT = HEAD + (TOP - LOW) * UNIT + 8;
-const below = (z) => HEAD + (TOP - z) * UNIT;
+const HEIGHT = HEAD + 6.3 * 37 + 8;
 
 export const words = (x, y, text, className = "", anchor = "middle") =>
   svg("text", { x, y, class: `eq-words ${className}`, "text-anchor": anchor }, text);
@@ -75,35 +78,37 @@ function lane([y, told], strength, hears, [from, to]) {
   ];
 }
 
-function scale(i, name) {
+function scale(i, name, { low, every, below }) {
   const marks = [];
-  for (let z = Math.ceil(LOW); z <= TOP; z++) {
+  for (let z = every * Math.ceil(low / every); z <= TOP; z += every) {
     marks.push(svg("path", { class: "eq-scale", d: `M${ACROSS[i] - 4} ${below(z)}h8` }));
     const side = i ? 1 : -1;
     marks.push(words(ACROSS[i] + 24 * side, below(z) + 4, number(z, 0), "eq-faint", i ? "start" : "end"));
   }
-  const line = svg("path", { class: "eq-scale", d: `M${ACROSS[i]} ${below(TOP)}V${below(LOW)}` });
+  const line = svg("path", { class: "eq-scale", d: `M${ACROSS[i]} ${below(TOP)}V${below(low)}` });
   const neuron = svg("circle", { class: "eq-neuron", cx: ACROSS[i], cy: 32, r: 17 });
   return [line, ...marks, neuron, words(ACROSS[i], 37, name)];
 }
 
 /** Where a number was at rest, where B should be, how far it has moved, and how far it ought to. */
-function moves(i, rest, away, truth) {
-  const [x, from, to] = [ACROSS[i], below(rest), below(Math.max(LOW, rest - away))];
+function moves(i, { rest, away, truth, nudged }, { low, size, below }) {
+  const [x, from, to] = [ACROSS[i], below(rest), below(Math.max(low, rest - away))];
   const right = Math.abs(away - truth) < 0.005;
   return [
     ...(i ? [svg("path", { class: "eq-target", d: `M${x - 19} ${below(TARGET)}h38` })] : []),
-    svg("circle", { class: "eq-from", cx: x, cy: from, r: 9 }),
+    svg("circle", { class: "eq-from", cx: x, cy: from, r: size }),
     svg("path", { class: `eq-moved ${right ? "eq-full" : "eq-none"}`, d: `M${x} ${from}V${to}` }),
-    svg("circle", { class: "eq-true-end", cx: x, cy: below(rest - truth), r: 14 }),
-    rest - away < LOW
+    ...(nudged ? [svg("circle", { class: "eq-true-end", cx: x, cy: below(rest - truth), r: 1.5 * size })] : []),
+    rest - away < low
       ? svg("path", { class: "eq-gone", d: `M${x - 10} ${to - 14}l10 10l10 -10m-20 10l10 10l10 -10` })
-      : svg("circle", { class: "eq-bead", cx: x, cy: to, r: 9 }),
+      : svg("circle", { class: "eq-bead", cx: x, cy: to, r: size }),
   ];
 }
 
 export function numbersView({ uid, model, save, say }) {
   const choices = CHOICES[model.get("picture")];
+  const of = SCALES[model.get("picture")];
+  const on = { ...of, below: (z) => HEAD + (TOP - z) * of.unit };
   const chosen = () => CONNECTED[model.get("connected")];
   const ground = svg("g");
   const picture = svg(
@@ -159,11 +164,11 @@ export function numbersView({ uid, model, save, say }) {
     const [[, back], [forth]] = turnedBy(frames ? share : 0, chosen()); // only while the nudge lasts
     const [a, b] = ACROSS;
     ground.replaceChildren(
-      ...scale(0, "A"),
-      ...scale(1, "B"),
+      ...scale(0, "A", on),
+      ...scale(1, "B", on),
       ...lane([25, 14], forth, "B hears A", [a + 22, b - 22]),
       ...lane([41, 62], back, way === "both ways" ? "A hears B" : "A hears B’s move", [b - 22, a + 22]),
-      ...chosen().rest.flatMap((rest, i) => moves(i, rest, away[i], truth[i])),
+      ...chosen().rest.flatMap((rest, i) => moves(i, { rest, away: away[i], truth: truth[i], nudged: frames > 0 }, on)),
     );
     const told = judge({ share, frames, way, there, truth });
     picture.setAttribute("aria-label", `Two scales. ${told}`);

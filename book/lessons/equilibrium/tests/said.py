@@ -56,12 +56,16 @@ def of_neurons(lesson: Says, proof: Says, teaching: Says) -> None:
     back, forth = 2 * share, 2 * (1 - share)
     lesson(f"With {100 * share:.0f} % of the force, A hears B’s move × {back:.1f}, and B still",
            f"hears A × {forth:.1f}")
-    lesson("and for that B moves again, nine tenths as far as before",
-           where=0.9 < back * forth < 0.95)
-    lesson("Far too large. Both run past their rings", where=every(now > torch.tensor([2.0, 1.0])))
+    again = f"{back * forth:.2f}"
+    lesson(f"and for that B moves again, {again} times as far as before",
+           f"All these moves, 1 + {again} + {again}² + …, add up to some fourteen times the first",
+           where=13 < 1 / (1 - back * forth) < 15)
+    lesson("Far too large. Both run past their rings, and after these 600 steps they still move",
+           where=every(then > now, now > torch.tensor([2.0, 1.0])))
     a, b = torch.stack([two_neurons("full", steps) for steps in range(1, 60)]).T
     longest = (2 * torch.hypot(a, b) / torch.hypot(a, 1 + 2 * a - b)).max().item()
-    lesson("the extra force must for a while be a little stronger than all others together",
+    lesson("there the extra force is exactly as strong as all others together",
+           "On the way there the extra force must for a while be a little stronger",
            where=1.1 < longest < 1.15)
 
 
@@ -100,8 +104,10 @@ def of_gradients(lesson: Says, proof: Says, teaching: Says) -> None:
     how_many = COUNT[GRADIENTS.seeds]
     few, after, many = (degrees(whole("clipped", steps)) for steps in (FEW, AFTER, MANY))
     lesson(f"The script’s gradient turns away, in each of the {how_many}", where=away)
-    near = f"In {how_many} untrained models its arrow then points about 10 degrees beside"
-    lesson(f"stops after {FEW} steps under the nudge", near, where=every((few - 10).abs() < 1.5))
+    near = f"In {how_many} untrained models its arrow then points about 10 degrees aside"
+    beside = every((few - 10).abs() < 1.5)
+    lesson(f"and without the limit about {median(degrees(whole('full', FEW))):.0f}")
+    lesson(f"stops after {FEW} steps under the nudge", near, where=beside)
     turns = f"After {AFTER} steps it is {median(after):.0f} degrees off, and after {MANY} it is"
     lesson(f"{turns} {median(many):.0f}, by the medians")
     nearer = every(whole("none", MANY) > whole("clipped", MANY))
@@ -112,8 +118,8 @@ def of_gradients(lesson: Says, proof: Says, teaching: Says) -> None:
     lesson(looks, held=[PUBLISHED, LIMIT], failed=[MORE])
     shares, at_15 = evidence.let_through(), list(recipe.GRADIENT_STEPS).index(15)
     never_all = every(shares[:, at_15:] < 0.95, shares[:, at_15 - 1] > 0.99)
-    lesson("At first it is all, from 15 steps on never all", where=never_all)
-    lesson("and in the end about four fifths", where=every((shares[:, -1] - 0.8).abs() < 0.06))
+    lesson("the limit in the end lets through about four fifths of the force",
+           where=every((shares[:, -1] - 0.8).abs() < 0.06))
     proof(f"In the five blocks {span(shares[:, -1], 2)} of the correction", where=never_all)
     runs = every(GRADIENTS.lengths["clipped"].diff() > 0)
     proof("Why does the published gradient run away with more", failed=[MORE], where=runs)
@@ -139,7 +145,7 @@ def of_gradients(lesson: Says, proof: Says, teaching: Says) -> None:
 def of_training(lesson: Says, proof: Says, teaching: Says) -> None:
     whole, part = (median(ENDS["frozen"]) - median(ENDS[kind]) for kind in ("AEP", "AEP, clipped"))
     most = "The limit costs AEP most of what it gains"
-    gains = f"it gains {whole:.2f} nats"
+    gains = f"it gains {whole:.2f} nats over attention left as it began"
     limited = f"With the limit it gains only {part:.2f}"
     lesson(most, gains, limited, held=[LIMIT, TAUGHT])
     lesson(f"So we trained {COUNT[TRAINING.seeds]} models of each kind")
@@ -152,6 +158,8 @@ def of_training(lesson: Says, proof: Says, teaching: Says) -> None:
     lesson("The naive way is worse than leaving attention alone", failed=[NAIVE])
     end = median(ENDS["AEP"])
     both = {round(PAIRS - median(ENDS[kind]), 2) for kind in ("AEP", "BPTT")}
+    best = min(ends.min().item() for ends in ENDS.values())
+    lesson("All models are small, and none ends far below counting pairs", where=PAIRS - best < 0.1)
     under = f"end about {PAIRS - end:.2f} nats below counting which letter follows which"
     lesson(under, failed=[BELOW_PAIRS], where=len(both) == 1)
     proof("As well as by the exact gradient at rest", held=[AS_BPTT])

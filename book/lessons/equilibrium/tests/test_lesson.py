@@ -178,20 +178,6 @@ def test_what_both_neurons_learn_is_what_arrives_times_credit():
     by_street, by_pull = torch.autograd.grad(street * a, (street, pull))  # of what B is too high by
     assert (by_street, by_pull) == (a * 1, 1 * 2)
     assert "× 2 falls by 1 × 1, and the pull on A by 2" in CELLS["turned"]
-
-
-def test_a_spring_that_the_nudge_strains_more_should_become_softer():
-    draw, beta, out = Generator().manual_seed(0), 1e-6, torch.eye(3)[1].double()
-    strains = (torch.eye(4, 3) - torch.eye(4, 3).roll(1, 0)).double()  # of four springs, walls rest
-
-    def rest(stiff: Tensor, push: Tensor, nudge: float) -> Tensor:
-        springs = strains.T @ stiff.diag() @ strains
-        towards = nudge * torch.outer(out, out)  # the error: half the square from 1
-        return torch.linalg.solve(springs + towards, push + nudge * out)
-
-    for _ in range(20):
-        stiff = (1 + 4 * torch.rand(4, generator=draw).double()).requires_grad_()
-        push = torch.randn(3, generator=draw).double()
-        (slope,) = torch.autograd.grad((rest(stiff, push, 0) @ out - 1) ** 2 / 2, stiff)
-        before, after = (strains @ rest(stiff, push, nudge) for nudge in (0, beta))
-        assert_close((after**2 - before**2) / (2 * beta), slope, rtol=1e-3, atol=1e-6)
+    street, pull = (w - 0.1 * down for w, down in ((2, by_street), (1, by_pull)))
+    learnt = f"With steps of a tenth they become × {street:.1f} and {pull:.1f}, and B rests at"
+    assert f"{learnt} {street * pull:.1f}" in CELLS["turned"]
