@@ -83,8 +83,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.fixture
 def take(request: pytest.FixtureRequest) -> str | None:
     """Which differences from what was read are taken over."""
-    given: str | None = request.config.getoption("--take")
-    return given
+    return request.config.getoption("--take")
 
 
 @pytest.fixture(scope="session")

@@ -1,8 +1,9 @@
 """What may be may be: the largest, the smallest, nothing; what may not is in `refused.py`."""
 
-import importlib.util
 import math
+import runpy
 from functools import partial
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -58,9 +59,7 @@ def test_what_is_not_installed_is_asked_for_by_name():
 
 def test_a_setting_of_another_kind_is_refused_outside_the_tests_too():
     """Here the hook that checks types comes first; a reader has none, and meets these."""
-    spec = importlib.util.spec_from_file_location("without_hook", allowed.__file__)
-    plain = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(plain)
+    plain = SimpleNamespace(**runpy.run_path(allowed.__file__))
     real, above = ("1", None, NAN, INF, -INF), partial(plain.whole, 2, 4)
     for check, right, wrong in (
         (plain.whole, (1, 10**6), (2.5, "2", None, NAN, 0, 10**6 + 1)),

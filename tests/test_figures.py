@@ -5,7 +5,6 @@ import itertools
 import json
 import re
 import xml.etree.ElementTree as ET
-from pathlib import Path
 from unittest.mock import Mock
 
 import matplotlib as mpl
@@ -18,9 +17,7 @@ from PIL import Image
 from book.kit import figures
 
 from .drawn import crowded, place
-
-ROOT = Path(__file__).parent.parent
-
+from .exercises import ROOT
 
 LIGHT, DARK = "#ffffff", "#14181e"  # the pages' papers, as book/_static/book.css has them
 

@@ -5,14 +5,14 @@ import importlib
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 import yaml
 
 import attn_notes
 
-ROOT = Path(__file__).parents[1]
+from .exercises import ROOT
+
 NAMES = [name for name in attn_notes.__all__ if not name.startswith("_")]
 
 # Refuses every distribution but those that the package asks for, and what these ask for themselves.

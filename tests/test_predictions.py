@@ -14,9 +14,8 @@ from book.kit.figures import Picture
 from book.kit.predictions import Choice, Number, Order, Part
 from book.site.dependencies import full_stems, lesson_page
 
-from . import exercises
+from .exercises import ROOT, after_setup, written
 
-ROOT = Path(__file__).parents[1]
 LESSONS = [ROOT / lesson_page(stem) for stem in full_stems(ROOT)]
 
 
@@ -51,7 +50,7 @@ def test_a_question_tells_what_is_asked_and_becomes_a_part_once_it_is_known():
 
 def hand_in(folder: Path, guess: Any, name: str = "predictions-animals.json", **of: Any) -> None:
     entry = {"part": "cats", "guess": guess, "came": 80.0, "best": 100, "low": 0, "high": 100} | of
-    exercises.written(folder, {name: [entry]})
+    written(folder, {name: [entry]})
 
 
 def drawn(picture: Picture, marker: str) -> list[tuple[float, float]]:
@@ -111,7 +110,7 @@ def test_names_that_learning_platforms_give_are_read(name, tmp_path):
 def test_a_file_of_a_page_is_read_again_as_it_was(tmp_path):
     part = Part("loss", -1.3, 2.0, came=0.016, best=0.0, linthresh=0.01)
     told = {"part": "loss", "guess": 0.5, **part._asdict()}
-    exercises.written(tmp_path, {"predictions-animals.json": [told]})
+    written(tmp_path, {"predictions-animals.json": [told]})
     assert predictions.collected(tmp_path, "animals")[0] == {"loss": [(0.5, part)]}
     picture = predictions.together(tmp_path, "animals")
     assert [x for x, _ in drawn(picture, "o")] == [pytest.approx(part.at(0.5))]
@@ -158,7 +157,7 @@ def test_a_lesson_asks_before_it_shows(path):
     assert order.index("prediction") < order.index(next(name for name in answers if name in cells))
     assert order.index("prediction-score") > order.index("setup") + 2
     ready = order.index("setup") < order.index("prediction")
-    asked = exercises.after_setup(path) if ready else {}
+    asked = after_setup(path) if ready else {}
     exec(cells["prediction"].source, asked)
     guess = asked["prediction"]
     assert (guess.lesson, guess.guesses) == (path.stem, {}) and guess.questions

@@ -169,8 +169,7 @@ def settled(page: Page, line: str, wrong: Sequence[str]) -> list[list[Any]]:
         if now == last:
             if amiss := page.evaluate("amiss()"):
                 raise Trouble(f"{line}: {'; '.join(amiss)}")
-            found: list[list[Any]] = json.loads(now)
-            return found
+            return json.loads(now)
         last = now
     raise Trouble(f"{line}: the page does not come to rest")
 
