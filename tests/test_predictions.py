@@ -12,10 +12,15 @@ import pytest
 from book.kit import predictions
 from book.kit.figures import Picture
 from book.kit.predictions import Choice, Number, Order, Part
+from book.page.guess import Guess
+from book.page.scored import Scored
 from book.site.dependencies import full_stems, lesson_page
 
 from .exercises import ROOT, after_setup, written
 
+NUMBER = Number("cats", 0, 100, "Cats", unit="%", best=90.0, linthresh=0.5)
+CHOICE = Choice("way", "Which way?", {"up": 1, "level": 0, "down": -1})
+ORDER = Order("order", "Who is first?", ("ann", "bob", "cid", "dan"))
 LESSONS = [ROOT / lesson_page(stem) for stem in full_stems(ROOT)]
 
 
@@ -30,19 +35,37 @@ def test_on_a_logarithmic_scale_a_half_is_far_from_a_hundredth():
 
 
 def test_a_question_tells_what_is_asked_and_becomes_a_part_once_it_is_known():
-    number = Number("cats", 0, 100, "Cats", unit="%", best=90.0, linthresh=0.5)
-    assert number.came(80.0) == Part("cats", 0, 100, 80.0, 90.0, 0.5)
+    assert NUMBER.came(80.0) == Part("cats", 0, 100, 80.0, 90.0, 0.5)
     told = dict(kind="number", name="cats", low=0, high=100, label="Cats", unit="%")
-    assert number._replace(linthresh=None).asked() == told
-    choice = Choice("way", "Which way?", {"up": 1, "level": 0, "down": -1})
-    assert choice.came(-1.0) == Part("way", -1, 1, -1)
-    assert choice.asked()["options"] == [("up", 1), ("level", 0), ("down", -1)]
-    order = Order("order", "Who is first?", ("ann", "bob", "cid", "dan"))
+    assert NUMBER._replace(linthresh=None).asked() == told
+    assert CHOICE.came(-1.0) == Part("way", -1, 1, -1)
+    assert CHOICE.asked()["options"] == [("up", 1), ("level", 0), ("down", -1)]
     first = [Part(name, 1, 4, 2, either=1) for name in ("ann", "cid", "dan")]  # of one rank
     last = Part("bob", 1, 4, 4, either=0)
-    assert order.came([["cid", "ann", "dan"], ["bob"]]) == [first[0], last, *first[1:]]
-    assert order.asked()["items"] == ["ann", "bob", "cid", "dan"]
-    json.dumps([each.asked() for each in (number, choice, order)])
+    assert ORDER.came([["cid", "ann", "dan"], ["bob"]]) == [first[0], last, *first[1:]]
+    assert ORDER.asked()["items"] == ["ann", "bob", "cid", "dan"]
+    json.dumps([each.asked() for each in (NUMBER, CHOICE, ORDER)])
+
+
+def test_a_page_gets_what_is_asked_and_a_kernel_has_what_was_guessed():
+    guess = Guess("animals", (NUMBER, ORDER, CHOICE))
+    assert guess.lesson == "animals"
+    assert [question["kind"] for question in guess.questions] == ["number", "order", "choice"]
+    assert repr(guess) == "Guess: nothing yet of cats, order, way"
+    guess.guesses = {"cats": 70.5, "ann": 2}
+    assert repr(guess) == "Guess: cats 70.5, ann 2"
+    with pytest.raises(ValueError, match="questions"):
+        Guess("animals", [])
+
+
+def test_what_came_out_as_no_number_is_left_out():
+    guess = Guess("animals", (NUMBER,))
+    scored = guess.score([Part("cats", 0, 100, math.nan), Part("dogs", 0, 1, 0.5, best=1.0)])
+    assert isinstance(scored, Scored) and scored.lesson == "animals"
+    assert [part["name"] for part in scored.parts] == ["dogs"]
+    assert repr(scored) == "Came out: dogs 0.5"
+    with pytest.raises(ValueError, match="parts"):
+        guess.score([Part("cats", 0, 100, math.inf)])
 
 
 # A class

@@ -149,9 +149,8 @@ class Draw:
         if origin in (list, collections.abc.Sequence, collections.abc.Iterable):
             return [self.make(inner[0], name) for _ in range(self.of(2, 3, 1, 0))]
         if origin in (dict, collections.abc.Mapping):
-            return {
-                self.make(inner[0], name): self.make(inner[1], name) for _ in range(self.of(2, 0))
-            }
+            key, value = inner
+            return {self.make(key, name): self.make(value, name) for _ in range(self.of(2, 0))}
         raise LookupError(f"nothing here makes {name}: {kind}. Add it to MAKE, or to LEFT_OUT")
 
 

@@ -21,7 +21,7 @@ from nbformat import v4
 import attn_notes
 from book.kit import figures
 from book.site.dependencies import all_stems, lesson_stems, own_stems, stems_with
-from book.site.extension import citations, icons, mathjax, numbers, punctuation, repository, widgets
+from book.site.extension import icons, mathjax, numbers, punctuation, repository, widgets
 from book.site.extension.answer_fields import _lessons
 from book.site.extension.theme import without_lost_fonts, without_unused_scripts
 
@@ -278,15 +278,6 @@ def test_links_name_what_the_editions_branch_holds():
 
     with pytest.raises(ValueError, match="SITE_REPOSITORY is 'notes'; it begins with https://"):
         repository.filled(["[here](REPOSITORY)"], "notes")
-
-
-def test_authors_are_named_as_they_are_cited():
-    found = citations.links(ROOT / "book" / "references.bib")
-    by_role = {role: link.partition("](")[0] for link, role in found.items()}
-    names = {"pineda1987": "Pineda", "trefethen1997": "Trefethen and Bau"}
-    names |= {"vaswani2017": "Vaswani et al.", "jolicoeur2025": "Jolicoeur-Martineau"}
-    for key, name in names.items():
-        assert by_role[f"{{cite:t}}`{key}`"] == f"[{name} ({key[-4:]})"
 
 
 def test_a_formula_keeps_the_punctuation_that_touches_it():

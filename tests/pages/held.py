@@ -72,10 +72,8 @@ def aligned(
         keys = [[key(line) for line in part] for part in (was[a:b], now[c:d])]
         for _, p, q, r, s in SequenceMatcher(None, *keys, False).get_opcodes():
             for i, j in zip_longest(range(a + p, a + q), range(c + r, c + s)):
-                yield (
-                    (a + q, a + q) if i is None else (i, i + 1),
-                    (c + s, c + s) if j is None else (j, j + 1),
-                )
+                before = (a + q, a + q) if i is None else (i, i + 1)
+                yield before, (c + s, c + s) if j is None else (j, j + 1)
 
 
 def close(one: str, other: str) -> bool:
