@@ -73,6 +73,7 @@ def save(**change):
 TWO, FIVE = torch.tensor([0, 1]), whole([0, 3, 5, 8, 1])
 causal = partial(doubt.causal, model=nn.Embedding(9, 9), tokens=FIVE, vocabulary=9)
 floor = partial(doubt.floor, train=TWO, test=TWO, vocabulary=3)
+proper = partial(doubt.proper, model=abs, tokens=TWO[None], vocabulary=5)
 targets = partial(doubt.targets, max, tokens=TWO[None], vocabulary=3)
 compare = partial(doubt.compare, ours=max, theirs=max, rates=(0.1,))
 kinds = {"kinds": {"one": lambda generator: nn.Linear(1, 1)}, "sample": lambda g: torch.ones(1, 1)}
@@ -252,7 +253,7 @@ forward(nn.Linear(1, 1), X, ("y",) * _) for 0, 2  # 1 tensors, and {} name
 doubt
 causal(tokens=_) for whole([0]), torch.zeros(0, 5).long()  # texts [n, t] of two tokens or more, not
 causal(tokens=whole([0, 9]))  # tokens must lie between 0 and 8
-causal(vocabulary=1)  # vocabulary must be at least 2
+_(vocabulary=1) for causal, floor, proper  # vocabulary must be at least 2
 causal(vocabulary=_) for "3", 3.0, None, True  # vocabulary must be a whole number
 causal(modes=_) for (), ("test",)  # modes must have at least one | one of eval, train, not 'test'
 causal(cuts=[_]) for 0, 5  # cut must be at least 1 | cut must be at most 4
@@ -263,15 +264,13 @@ causal(model=lambda x: "none")  # makes str, and
 causal(model=lambda x: torch.ones(1, 1, 9))  # makes [(1, 1, 9)], and
 floor(train=torch.zeros(0).long())  # train must have at least one
 floor(test=torch.full((4,), 3))  # test must lie between 0 and 2
-floor(vocabulary=1)  # vocabulary must be at least 2
 floor(orders=_) for [], [0]  # orders must have at least one | an order of 0 cannot be counted
 floor(entropy=NAN)  # entropy must be 0 or more
 floor(losses=_) for torch.tensor([NAN]), NONE  # losses must be finite | losses must have at
 doubt.twins([], [1])  # train must have at least one
 doubt.twins(["a"], ["b"], near=_) for 0.0, 1.0, NAN  # near must lie between 0 and 1
 doubt.twins(["a"], ["b"], scores=torch.zeros(2))  # 1 items have as many scores
-doubt.proper(abs, whole([0]), 1)  # vocabulary must be at least 2
-doubt.proper(abs, whole([0, 1]), 5, budget=0.0)  # budget must be positive
+proper(budget=0.0)  # budget must be positive
 doubt.slope(nn.Linear(2, 1).requires_grad_(False), lambda m: torch.ones(()))  # no parameter of the
 targets(tokens=whole(_)) for [0, 3], []  # tokens must lie between | tokens must have at least one
 targets(vocabulary=2)  # vocabulary must be at least 3, not 2
@@ -291,14 +290,14 @@ floor(train=_) for None, "abc", [0.5], torch.ones(3), [[1], [1, 2]]  # train mus
 floor(test=_) for 1, torch.tensor(1), torch.zeros(1).long()  # test must have at least one
 floor(entropy=_) for "2", True, [1.0]  # entropy must be a number or None
 floor(losses="low")  # losses must be numbers or a number or None, not 'low'
-doubt.proper(_, whole([0, 1]), 5) for None, 3, "model"  # model must be a function, not
+proper(model=_) for None, 3, "model"  # model must be a function, not
 causal(without="prefix")  # without must be a list of texts
 doubt.slope(max, max)  # model must be a torch module, not
 allowed.fit({"floor": 3}, doubt.Audit)  # floor must be a report or None, not 3
 doubt.twins("abc", ["a"])  # train must be a list of values or a tensor [n, ...], not 'abc'
 doubt.twins([{}], [{}])  # an item must be a text, numbers or what can be looked up, or `key` make
 doubt.twins([1], [2], near=0.5)  # an item must be a text or a list, or `key` make it that, not 2
-doubt.proper(lambda x: "p", whole([0, 1]), 5)  # and of (1, 2) tokens the model makes str
+proper(model=lambda x: "p")  # and of (1, 2) tokens the model makes str
 
 analysis
 _(torch.tensor([INF])) for statistics.typical, statistics.shift  # finite
