@@ -64,9 +64,8 @@ def save(**change):
     """What would be written into a folder that cannot be there."""
     batch = {"x": torch.ones(5, 3)}
     layer = nn.Linear(3, 2, bias=False)
-    program = step(layer, lambda m, b: m(b["x"]).sum(), batch)
     given = {"inputs": inputs(layer, batch), "rate": 0.1, "steps": 10, **change}
-    return program.save(__file__, **given)
+    return step(layer, lambda m, b: m(b["x"]).sum(), batch).save(__file__, **given)
 
 
 # Calls that are right until one of their arguments is another.

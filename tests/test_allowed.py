@@ -18,8 +18,7 @@ def test_the_largest_that_are_allowed_can_be():
     x, y = brackets.Brackets(pairs=brackets.MOST_PAIRS).sample(2, G)
     assert x.shape == y.shape == (2, 95)
     task = sudoku.Sudoku(4, 4)
-    grids = task.grids(1, G)
-    assert task.rounds(grids).tolist() == [0]
+    assert task.rounds(task.grids(1, G)).tolist() == [0]
 
 
 def test_nothing_can_be_drawn():
@@ -37,8 +36,7 @@ def test_a_board_that_cannot_be_decided_is_given_up(monkeypatch):
     task, empty = sudoku.Sudoku(2, 3), torch.zeros(1, 36, dtype=torch.long)
     with pytest.raises(ValueError, match=r"after 2 tries a board .* give more digits"):
         task.solve(empty, limit=2)
-    grid = task.grids(1, G)
-    assert task.solve(grid)[0].tolist() == [1]  # which one look decides
+    assert task.solve(task.grids(1, G))[0].tolist() == [1]  # which one look decides
 
 
 def test_tokens_of_a_longer_sorter_are_read():
@@ -46,8 +44,7 @@ def test_tokens_of_a_longer_sorter_are_read():
 
 
 def test_prediction_of_nothing_is_nothing():
-    losses = prediction.token_losses(torch.zeros(0, 3, 4), torch.zeros(0, 4).long())
-    assert losses.shape == (0, 3)
+    assert prediction.token_losses(torch.zeros(0, 3, 4), torch.zeros(0, 4).long()).shape == (0, 3)
 
 
 def test_what_is_not_installed_is_asked_for_by_name():

@@ -70,8 +70,7 @@ def write_notebook(root, code=CODE, prose="# The sorter", tags=(), name="tiny", 
     cells += [nbformat.v4.new_code_cell(source, metadata={"tags": list(tags)}) for source in code]
     metadata["kernelspec"] = running.KERNELSPEC
     notebook = nbformat.v4.new_notebook(cells=cells, metadata=metadata)
-    page = str(dependencies.lesson_page(name))
-    return written(root, {page: nbformat.writes(notebook)})
+    return written(root, {str(dependencies.lesson_page(name)): nbformat.writes(notebook)})
 
 
 def chapter(root):
@@ -556,8 +555,7 @@ def test_one_lesson_is_a_page_and_what_has_changed_shows(built, tmp_path, monkey
     root = shutil.copytree(built[0], tmp_path / "mine")
     monkeypatch.setenv("FAST", "1")
     for title in ("Today", "Tomorrow"):
-        page = build.page(write_notebook(root, prose=f"# {title}"), "tiny")
-        said = page.read_text("utf-8")
+        said = build.page(write_notebook(root, prose=f"# {title}"), "tiny").read_text("utf-8")
         assert f"<h1>{title}" in said and "42 6" in said
 
 

@@ -88,8 +88,7 @@ def test_times_are_the_best_of_several_and_taken_in_turn(monkeypatch):
 def test_round_trip(tmp_path, monkeypatch):
     monkeypatch.setenv("ATTN_NOTES_RESULTS", str(tmp_path / "new"))
     settings, runs = {"steps": 3}, {"a": {"solved": [[1, 2]]}}
-    path = results.save("toy", settings, runs)
-    assert path == tmp_path / "new" / "toy.json"
+    assert results.save("toy", settings, runs) == tmp_path / "new" / "toy.json"
     record = results.load("toy")
     assert record["settings"] == settings and record["runs"] == runs
     assert set(record["versions"]) == {"python", "torch"}

@@ -179,8 +179,7 @@ def test_a_lesson_asks_before_it_shows(path):
     answers = ("race-picture", "alone-figure", "clip-figure", "eleven", "play")
     assert order.index("prediction") < order.index(next(name for name in answers if name in cells))
     assert order.index("prediction-score") > order.index("setup") + 2
-    ready = order.index("setup") < order.index("prediction")
-    asked = after_setup(path) if ready else {}
+    asked = after_setup(path) if order.index("setup") < order.index("prediction") else {}
     exec(cells["prediction"].source, asked)
     guess = asked["prediction"]
     assert (guess.lesson, guess.guesses) == (path.stem, {}) and guess.questions

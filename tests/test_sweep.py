@@ -295,8 +295,7 @@ def test_what_is_of_no_kind_that_is_asked_for_is_refused_in_words(function):
 def test_numbers_in_lists_and_of_numpy_are_taken():
     found = doubt.floor(np.arange(9, dtype=np.uint16) % 3, [[0, 1, 2, 0]], 3, losses=[1, 2.0])
     assert found.ok and len(found.answers) == 5
-    tokens = [[0, 1, 2]]
-    assert doubt.proper(lambda x: torch.full(x.shape, -math.log(3)), tokens, 3).ok
+    assert doubt.proper(lambda x: torch.full(x.shape, -math.log(3)), [[0, 1, 2]], 3).ok
     assert doubt.twins(np.eye(2), [[1, 0]], scores=[1]).bad
 
     def arm(rate, seeds):

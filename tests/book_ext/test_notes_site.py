@@ -285,8 +285,7 @@ def test_a_formula_keeps_the_punctuation_that_touches_it():
     for said, formula in (("so (", "x"), ("), and ", "y"), (". Then ", "z"), (" is free", "")):
         paragraph += [nodes.Text(said), *[nodes.math("", formula)] * bool(formula)]
     punctuation.keep_together(paragraph)
-    spans = [node.astext() for node in paragraph.findall(nodes.inline)]
-    assert spans == ["(x),", "y."]
+    assert [node.astext() for node in paragraph.findall(nodes.inline)] == ["(x),", "y."]
     assert paragraph.astext() == "so (x), and y. Then z is free"
 
 

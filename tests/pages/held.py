@@ -49,8 +49,7 @@ def differences(was: Sequence[str], now: Sequence[str]) -> Iterator[Difference]:
             yield Difference(*i, [], f"{place(was, i[0])}gone: {was[i[0]].strip()}")
         elif not close(old := was[i[0]].strip(), new := now[j[0]].strip()):
             before, after = cut(old, new)
-            said = f"{place(was, i[0])}was {before}, is {after}"
-            yield Difference(*i, [now[j[0]]], said)
+            yield Difference(*i, [now[j[0]]], f"{place(was, i[0])}was {before}, is {after}")
 
 
 def masked(line: str) -> str:

@@ -21,8 +21,7 @@ CHANGES = [
 @pytest.mark.parametrize(("now", "place", "said"), CHANGES)
 def test_what_differs_is_told_with_its_place(now, place, said):
     at = min(range(4), key=lambda i: PAGE[i].split()[:1] != now.split()[:1])
-    page = [*PAGE[:at], now, *PAGE[at + 1 :]]
-    found = [each.said for each in differences(PAGE, page)]
+    found = [each.said for each in differences(PAGE, [*PAGE[:at], now, *PAGE[at + 1 :]])]
     assert len(found) == bool(said)
     assert all(each.startswith(place) and each.endswith(said) for each in found), found
 

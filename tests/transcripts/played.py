@@ -148,8 +148,7 @@ def beside(route: Route, files: Mapping[str, str | bytes]) -> None:
     """What stands beside the page, for what fetches it."""
     name = route.request.url.removeprefix(BESIDE)
     if name in files:
-        kind = mimetypes.guess_type(name)[0] or "text/plain"
-        route.fulfill(body=files[name], content_type=kind)
+        route.fulfill(body=files[name], content_type=mimetypes.guess_type(name)[0] or "text/plain")
     else:
         route.fallback()
 
