@@ -682,9 +682,6 @@ def test_a_kernel_ends_with_its_build(project, tmp_path, number):
     assert kept(project) == []
 
 
-# Stripping
-
-
 @pytest.mark.slow
 def test_strip_leaves_what_was_written(built, capsys):
     root, _ = built
@@ -698,9 +695,6 @@ def test_strip_leaves_what_was_written(built, capsys):
         build.strip(root)
         assert (root / TINY).read_bytes() == stripped
         assert capsys.readouterr().out.partition("book")[0] == said
-
-
-# Cleaning
 
 
 def test_what_was_made_is_removed_and_nothing_else(instant, rendered, main):

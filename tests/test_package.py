@@ -119,9 +119,8 @@ for ask in (
         print(error)
 """
     command = [sys.executable, "-c", ALONE + program]
-    done = subprocess.run(command, capture_output=True, text=True, cwd="/")
-    assert done.returncode == 0, done.stderr[-2000:]
-    wanted, written, saved, *asked = done.stdout.splitlines()
+    told = subprocess.check_output(command, text=True, cwd="/")
+    wanted, written, saved, *asked = told.splitlines()
     said = "this needs {}, which comes with: pip install 'attn-notes[{}]'"
     extras = {"rapidfuzz": "doubt", "scipy": "doubt", "safetensors": "weights"}
     assert asked == [said.format(*each) for each in extras.items()]

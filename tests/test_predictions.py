@@ -168,9 +168,6 @@ def test_an_empty_folder_is_said(tmp_path):
         predictions.together(tmp_path, "animals")
 
 
-# In the lessons
-
-
 @pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
 def test_a_lesson_asks_before_it_shows(path):
     cells = {cell.id: cell for cell in nbformat.read(path, as_version=4).cells}
