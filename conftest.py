@@ -83,8 +83,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.fixture
 def take(request: pytest.FixtureRequest) -> str | None:
     """Which differences from what was read are taken over."""
-    given: str | None = request.config.getoption("--take")
-    return given
+    return request.config.getoption("--take")
 
 
 @pytest.fixture(scope="session")
@@ -148,9 +147,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 place = (item.nodeid.partition("::")[0], item.name.partition("[")[0])
                 cases.setdefault((kind, *place), []).append(item)
     for (kind, path, name), found in cases.items():
-        mark = found[0].get_closest_marker(kind)
-        assert mark
-        count = mark.args[0] if mark.args else 1
+        (count,) = found[0].get_closest_marker(kind).args or (1,)
         first = zlib.crc32(f"{path} {name}".encode())
         chosen = {(first + i * len(found) // count) % len(found) for i in range(count)}
         for i, item in enumerate(found):

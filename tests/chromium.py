@@ -80,11 +80,9 @@ def provided_browser(lock: Path) -> str | None:
     refused by apt's locks, of which it waits for one only.
     """
     with FileLock(lock):
-        program = find_browser()
-        if program is None:
+        if find_browser() is None:
             install_browser()
-            program = find_browser()
-    return program
+        return find_browser()
 
 
 @contextmanager

@@ -48,11 +48,6 @@ def thinker(**change):
     return trm.TRM(trm.Config(**sizes | change), G)
 
 
-def floor(**change):
-    data = {"train": torch.tensor([0, 1]), "test": torch.tensor([0, 1]), "vocabulary": 3}
-    return doubt.floor(**data | change)
-
-
 def train(*models, **change):
     """Models, or one of one number, trained for no step."""
     settings = {"steps": 0, "optimizer": partial(torch.optim.SGD, lr=0.1), "data": torch.ones(1, 1)}
@@ -69,29 +64,20 @@ def save(**change):
     """What would be written into a folder that cannot be there."""
     batch = {"x": torch.ones(5, 3)}
     layer = nn.Linear(3, 2, bias=False)
-    program = step(layer, lambda m, b: m(b["x"]).sum(), batch)
     given = {"inputs": inputs(layer, batch), "rate": 0.1, "steps": 10, **change}
-    return program.save(__file__, **given)
+    return step(layer, lambda m, b: m(b["x"]).sum(), batch).save(__file__, **given)
 
 
-def causal(**change):
-    given = {"model": nn.Embedding(9, 9), "tokens": whole([0, 3, 5, 8, 1]), "vocabulary": 9}
-    return doubt.causal(**given | change)
-
-
-def train_kinds(**change):
-    settings = {"seeds": 1, "steps": 0, "lr": 0.1, "loss": lambda m, x: m(x).sum(), **change}
-    kinds = {"one": lambda generator: nn.Linear(1, 1)}
-    return comparison.train_kinds(kinds, sample=lambda g: torch.ones(1, 1), **settings)
-
-
-def targets(tokens=None, vocabulary=3, **change):
-    return doubt.targets(max, whole([0, 1]) if tokens is None else tokens, vocabulary, **change)
-
-
-def compare(ours=max, theirs=max, rates=(0.1,), **change):
-    return doubt.compare(ours, theirs, rates, **change)
-
+# Calls that are right until one of their arguments is another.
+TWO, FIVE = torch.tensor([0, 1]), whole([0, 3, 5, 8, 1])
+causal = partial(doubt.causal, model=nn.Embedding(9, 9), tokens=FIVE, vocabulary=9)
+floor = partial(doubt.floor, train=TWO, test=TWO, vocabulary=3)
+proper = partial(doubt.proper, model=abs, tokens=TWO[None], vocabulary=5)
+targets = partial(doubt.targets, max, tokens=TWO[None], vocabulary=3)
+compare = partial(doubt.compare, ours=max, theirs=max, rates=(0.1,))
+kinds = {"kinds": {"one": lambda generator: nn.Linear(1, 1)}, "sample": lambda g: torch.ones(1, 1)}
+settings = {"seeds": 1, "steps": 0, "lr": 0.1, "loss": lambda m, x: m(x).sum()}
+train_kinds = partial(comparison.train_kinds, **kinds, **settings)
 
 ROOMS = """
 sorting
@@ -266,7 +252,7 @@ forward(nn.Linear(1, 1), X, ("y",) * _) for 0, 2  # 1 tensors, and {} name
 doubt
 causal(tokens=_) for whole([0]), torch.zeros(0, 5).long()  # texts [n, t] of two tokens or more, not
 causal(tokens=whole([0, 9]))  # tokens must lie between 0 and 8
-causal(vocabulary=1)  # vocabulary must be at least 2
+_(vocabulary=1) for causal, floor, proper  # vocabulary must be at least 2
 causal(vocabulary=_) for "3", 3.0, None, True  # vocabulary must be a whole number
 causal(modes=_) for (), ("test",)  # modes must have at least one | one of eval, train, not 'test'
 causal(cuts=[_]) for 0, 5  # cut must be at least 1 | cut must be at most 4
@@ -277,42 +263,40 @@ causal(model=lambda x: "none")  # makes str, and
 causal(model=lambda x: torch.ones(1, 1, 9))  # makes [(1, 1, 9)], and
 floor(train=torch.zeros(0).long())  # train must have at least one
 floor(test=torch.full((4,), 3))  # test must lie between 0 and 2
-floor(vocabulary=1)  # vocabulary must be at least 2
 floor(orders=_) for [], [0]  # orders must have at least one | an order of 0 cannot be counted
 floor(entropy=NAN)  # entropy must be 0 or more
 floor(losses=_) for torch.tensor([NAN]), NONE  # losses must be finite | losses must have at
 doubt.twins([], [1])  # train must have at least one
 doubt.twins(["a"], ["b"], near=_) for 0.0, 1.0, NAN  # near must lie between 0 and 1
 doubt.twins(["a"], ["b"], scores=torch.zeros(2))  # 1 items have as many scores
-doubt.proper(abs, whole([0]), 1)  # vocabulary must be at least 2
-doubt.proper(abs, whole([0, 1]), 5, budget=0.0)  # budget must be positive
+proper(budget=0.0)  # budget must be positive
 doubt.slope(nn.Linear(2, 1).requires_grad_(False), lambda m: torch.ones(()))  # no parameter of the
-targets(whole(_)) for [0, 3], []  # tokens must lie between | tokens must have at least one value
+targets(tokens=whole(_)) for [0, 3], []  # tokens must lie between | tokens must have at least one
 targets(vocabulary=2)  # vocabulary must be at least 3, not 2
 targets(parts=_) for 0, 2, 1.5  # parts must be at | parts must be at | parts must be a whole number
 targets(weights=torch.ones(1, 3))  # weights must be [1, 2], as tokens
 targets(documents=torch.ones(2, 2))  # documents must be [1, 2]
-targets(_) for [0, 1], torch.ones(1, 2)  # tokens must be whole numbers [n, t], not
+targets(tokens=_) for [0, 1], torch.ones(1, 2)  # tokens must be whole numbers [n, t], not
 compare(rates=_) for [], [NAN]  # rates must have at least | rate must be a finite number, not nan
 compare(rates=_) for None, 0.1, "abc", [None], [True]  # rates must be a list of numbers
 compare(seeds=_) for 2.5, None, "8", True, [1.5]  # seeds must be a whole
 compare(seeds=_) for 10**12, [1, 1]  # at most 1,000,000 | seeds must differ: one that stands twice
 compare(tuning=0)  # tuning must be at least 1, not 0
-compare(lambda *_: "abc")  # an arm returns a number a seed, not 'abc'
-compare(lambda *_: NONE)  # an arm returns a number a seed, not
+compare(ours=lambda *_: "abc")  # an arm returns a number a seed, not 'abc'
+compare(ours=lambda *_: NONE)  # an arm returns a number a seed, not
 compare(theirs=3)  # theirs must be a function, not 3
 floor(train=_) for None, "abc", [0.5], torch.ones(3), [[1], [1, 2]]  # train must be whole numbers
 floor(test=_) for 1, torch.tensor(1), torch.zeros(1).long()  # test must have at least one
 floor(entropy=_) for "2", True, [1.0]  # entropy must be a number or None
 floor(losses="low")  # losses must be numbers or a number or None, not 'low'
-doubt.proper(_, whole([0, 1]), 5) for None, 3, "model"  # model must be a function, not
+proper(model=_) for None, 3, "model"  # model must be a function, not
 causal(without="prefix")  # without must be a list of texts
 doubt.slope(max, max)  # model must be a torch module, not
 allowed.fit({"floor": 3}, doubt.Audit)  # floor must be a report or None, not 3
 doubt.twins("abc", ["a"])  # train must be a list of values or a tensor [n, ...], not 'abc'
 doubt.twins([{}], [{}])  # an item must be a text, numbers or what can be looked up, or `key` make
 doubt.twins([1], [2], near=0.5)  # an item must be a text or a list, or `key` make it that, not 2
-doubt.proper(lambda x: "p", whole([0, 1]), 5)  # and of (1, 2) tokens the model makes str
+proper(model=lambda x: "p")  # and of (1, 2) tokens the model makes str
 
 analysis
 _(torch.tensor([INF])) for statistics.typical, statistics.shift  # finite

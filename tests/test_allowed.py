@@ -1,8 +1,9 @@
 """What may be may be: the largest, the smallest, nothing; what may not is in `refused.py`."""
 
-import importlib.util
 import math
+import runpy
 from functools import partial
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -17,8 +18,7 @@ def test_the_largest_that_are_allowed_can_be():
     x, y = brackets.Brackets(pairs=brackets.MOST_PAIRS).sample(2, G)
     assert x.shape == y.shape == (2, 95)
     task = sudoku.Sudoku(4, 4)
-    grids = task.grids(1, G)
-    assert task.rounds(grids).tolist() == [0]
+    assert task.rounds(task.grids(1, G)).tolist() == [0]
 
 
 def test_nothing_can_be_drawn():
@@ -36,8 +36,7 @@ def test_a_board_that_cannot_be_decided_is_given_up(monkeypatch):
     task, empty = sudoku.Sudoku(2, 3), torch.zeros(1, 36, dtype=torch.long)
     with pytest.raises(ValueError, match=r"after 2 tries a board .* give more digits"):
         task.solve(empty, limit=2)
-    grid = task.grids(1, G)
-    assert task.solve(grid)[0].tolist() == [1]  # which one look decides
+    assert task.solve(task.grids(1, G))[0].tolist() == [1]  # which one look decides
 
 
 def test_tokens_of_a_longer_sorter_are_read():
@@ -45,8 +44,7 @@ def test_tokens_of_a_longer_sorter_are_read():
 
 
 def test_prediction_of_nothing_is_nothing():
-    losses = prediction.token_losses(torch.zeros(0, 3, 4), torch.zeros(0, 4).long())
-    assert losses.shape == (0, 3)
+    assert prediction.token_losses(torch.zeros(0, 3, 4), torch.zeros(0, 4).long()).shape == (0, 3)
 
 
 def test_what_is_not_installed_is_asked_for_by_name():
@@ -58,9 +56,7 @@ def test_what_is_not_installed_is_asked_for_by_name():
 
 def test_a_setting_of_another_kind_is_refused_outside_the_tests_too():
     """Here the hook that checks types comes first; a reader has none, and meets these."""
-    spec = importlib.util.spec_from_file_location("without_hook", allowed.__file__)
-    plain = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(plain)
+    plain = SimpleNamespace(**runpy.run_path(allowed.__file__))
     real, above = ("1", None, NAN, INF, -INF), partial(plain.whole, 2, 4)
     for check, right, wrong in (
         (plain.whole, (1, 10**6), (2.5, "2", None, NAN, 0, 10**6 + 1)),

@@ -26,7 +26,6 @@ from attn_notes.tasks import text
 from book import build
 from book.course import course
 from book.site import dependencies, execution, files, running
-from book.site.dependencies import BookError
 
 from .exercises import ROOT, written
 
@@ -71,8 +70,7 @@ def write_notebook(root, code=CODE, prose="# The sorter", tags=(), name="tiny", 
     cells += [nbformat.v4.new_code_cell(source, metadata={"tags": list(tags)}) for source in code]
     metadata["kernelspec"] = running.KERNELSPEC
     notebook = nbformat.v4.new_notebook(cells=cells, metadata=metadata)
-    page = str(dependencies.lesson_page(name))
-    return written(root, {page: nbformat.writes(notebook)})
+    return written(root, {str(dependencies.lesson_page(name)): nbformat.writes(notebook)})
 
 
 def chapter(root):
@@ -162,6 +160,11 @@ def settings_of_a_user(home):
     return {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"} | settings
 
 
+def started(root, *command, **given):
+    line = [sys.executable, ROOT / "book/build.py", *command, "--root", root]
+    return subprocess.Popen(line, text=True, **given)
+
+
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
     """The tiny book, executed by a process that had to wait for another build, and what it said.
@@ -170,9 +173,8 @@ def built(tmp_path_factory):
     """
     root = write_notebook(written(tmp_path_factory.mktemp("built") / "Mein schönes Buch", FILES))
     settings = settings_of_a_user(tmp_path_factory.mktemp("home"))
-    command = [sys.executable, ROOT / "book/build.py", "execute", "--root", root]
     with execution.only_build(root):
-        process = subprocess.Popen(command, env=settings, stdout=subprocess.PIPE, text=True)
+        process = started(root, "execute", env=settings, stdout=subprocess.PIPE)
         said = process.stdout.readline()
         assert not kept(root)
     said += process.communicate()[0]
@@ -212,10 +214,7 @@ def test_key_follows_code_tags_pins_versions_and_how_it_runs(project, tmp_path, 
     for changed in ({"code": [*CODE, "1"]}, {"code": CODE[::-1]}, {"tags": ["raises-exception"]}):
         write_notebook(project, **changed)
         assert is_another()
-    for pins, another in (
-        ("# other words\nnumpy==2.4.6  # why\n", False),
-        ("numpy==2.4.5\n", True),
-    ):
+    for pins, another in (("# words\nnumpy==2.4.6  # why\n", False), ("numpy==2.4.5\n", True)):
         (project / "requirements.txt").write_text(pins)
         assert is_another() == another
     for name in ("_view.js", "view.css", "view.md", "view.yml"):  # what a widget is made of
@@ -240,9 +239,9 @@ def test_reaches_all_that_python_loads():
     """For the real chapters: what their imports load is among what they are said to depend on."""
     program, reachable = ["import sys"], []
     for path in dependencies.notebook_paths(ROOT):
-        notebook = nbformat.read(ROOT / path, as_version=4)
-        cells = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
-        code = "\n".join(map(dependencies.python_code, cells))
+        cells = nbformat.read(ROOT / path, as_version=4).cells
+        code = [cell.source for cell in cells if cell.cell_type == "code"]
+        code = "\n".join(map(dependencies.python_code, code))
         reachable.append(set(dependencies.reachable_modules(ROOT, code)))
         nodes = ast.walk(ast.parse(code))
         program += [ast.unparse(n) for n in nodes if isinstance(n, ast.Import | ast.ImportFrom)]
@@ -297,7 +296,7 @@ def test_nothing_is_executed_again_and_outputs_meet_todays_prose(built, capsys):
     assert state.state["_esm"] == FILES["book/page/tiny.js"]
     assert [buffer["data"] for buffer in state["buffers"]] == ["YWJj"]  # b"abc"
     write_notebook(root, code=[*CODE, "1"])
-    with pytest.raises(BookError, match="execute it first"):
+    with pytest.raises(dependencies.BookError, match="execute it first"):
         build.with_outputs(root, chapter(root))
     write_notebook(root)
 
@@ -353,7 +352,7 @@ def test_offline_a_sentence_says_so_and_what_does_not_run_stops_the_build(
     execution.fetch_data(written(project, {dependencies.DOWNLOADS: code}), tmp_path)
     assert capfd.readouterr() == ("It is not there.\n", "")
     broken = written(project, {dependencies.DOWNLOADS: "import nothing_of_that_name\n"})
-    with pytest.raises(BookError, match=r"tasks/text\.py does not run"):
+    with pytest.raises(dependencies.BookError, match=r"tasks/text\.py does not run"):
         execution.fetch_data(broken, tmp_path)
     assert "No module named 'nothing_of_that_name'" in capfd.readouterr().err
 
@@ -380,40 +379,32 @@ def test_failing_cell_is_shown_and_nothing_is_kept(project, capsys):
     """What fails is to read what the key does not cover: no output can depend on it unwatched."""
     last = "nonsense = importlib.import_module('attn_notes.tasks.unrelated')"
     listed = "import importlib, os\nassert os.listdir('records') == ['tiny_rates.json']"
-    with pytest.raises(BookError, match=r"tiny\.ipynb"):
+    with pytest.raises(dependencies.BookError, match=r"tiny\.ipynb"):
         execution.execute(write_notebook(project, [listed, "import attn_notes", last]))
     shown = capsys.readouterr().err
     assert last in shown and ".cache" not in shown
     assert "No module named 'attn_notes.tasks'" in shown and kept(project) == []
 
 
-BROKEN = {
-    "binary": b"\x80\x00",
-    "a list": b"[]",
-    "no keys": b"{}",
-    "no metadata": b'{"nbformat": 4, "nbformat_minor": 5, "metadata": [], "cells": []}',
-    "another": b'{"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": []}',
-    "truncated": b'{"cells": [',
-    "a folder": None,
-}
+BROKEN = [
+    *(b"\x80\x00", b"[]", b"{}", b'{"cells": ['),
+    b'{"nbformat": 4, "nbformat_minor": 5, "metadata": [], "cells": []}',
+    b'{"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": []}',  # another notebook
+]
 
 
 @pytest.mark.slow
 def test_what_is_no_executed_copy_is_made_anew(instant):
     (name,) = kept(instant)
     copy = instant / ".cache/executed" / name
-
     odd = copy.read_bytes().replace(b'"outputs": []', b'"outputs": [{"a": 1}]')
-    for what, content in {**BROKEN, "odd outputs": odd}.items():
+    for broken in (*({name: content} for content in (*BROKEN, odd)), {f"{name}/a folder": ""}):
         copy.unlink()
-        if content is None:
-            (copy / "something").mkdir(parents=True)
-        else:
-            copy.write_bytes(content)
-        with pytest.raises(BookError, match="execute it first"):
+        written(copy.parent, broken)
+        with pytest.raises(dependencies.BookError, match="execute it first"):
             build.site_sources(instant)
         execution.execute(instant)
-        assert kept(instant) == [name], what
+        assert kept(instant) == [name], broken
         assert build.site_sources(instant)
 
 
@@ -564,8 +555,7 @@ def test_one_lesson_is_a_page_and_what_has_changed_shows(built, tmp_path, monkey
     root = shutil.copytree(built[0], tmp_path / "mine")
     monkeypatch.setenv("FAST", "1")
     for title in ("Today", "Tomorrow"):
-        page = build.page(write_notebook(root, prose=f"# {title}"), "tiny")
-        said = page.read_text("utf-8")
+        said = build.page(write_notebook(root, prose=f"# {title}"), "tiny").read_text("utf-8")
         assert f"<h1>{title}" in said and "42 6" in said
 
 
@@ -591,7 +581,7 @@ def test_one_lesson_needs_no_other_executed(project, rendered, monkeypatch, main
 def test_warning_fails_the_site(built, capfd):
     root, _ = built
     (root / "book/index.md").write_text("# Tiny\n\n[](missing.md)\n")
-    with pytest.raises(BookError):
+    with pytest.raises(dependencies.BookError):
         build.site(root)
     said = capfd.readouterr().err
     assert "index.md:3" in said and ".cache" not in said
@@ -676,9 +666,7 @@ def test_a_kernel_ends_with_its_build(project, tmp_path, number):
         time.sleep(1)
         return beat.read_text() != before
 
-    command = [sys.executable, ROOT / "book/build.py", "execute", "--root", project]
-    streams = {"stderr": subprocess.PIPE, "text": True}
-    with subprocess.Popen(command, preexec_fn=INTERRUPTS, **streams) as process:
+    with started(project, "execute", stderr=subprocess.PIPE, preexec_fn=INTERRUPTS) as process:
         try:
             while not beat.exists():
                 assert process.poll() is None
@@ -694,9 +682,6 @@ def test_a_kernel_ends_with_its_build(project, tmp_path, number):
     assert kept(project) == []
 
 
-# Stripping
-
-
 @pytest.mark.slow
 def test_strip_leaves_what_was_written(built, capsys):
     root, _ = built
@@ -710,9 +695,6 @@ def test_strip_leaves_what_was_written(built, capsys):
         build.strip(root)
         assert (root / TINY).read_bytes() == stripped
         assert capsys.readouterr().out.partition("book")[0] == said
-
-
-# Cleaning
 
 
 def test_what_was_made_is_removed_and_nothing_else(instant, rendered, main):
@@ -737,12 +719,10 @@ def test_serves_the_site_until_interrupted(project):
     written(project / "_build/html", {"index.html": "A tiny book", "module.js": ""})
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        with pytest.raises(BookError, match="name another"):
+        with pytest.raises(dependencies.BookError, match="name another"):
             build.serve(project, port)
-    command = [sys.executable, ROOT / "book/build.py", "serve", "--port", str(port)]
-    with subprocess.Popen(
-        [*command, "--root", project], stdout=subprocess.PIPE, text=True, preexec_fn=INTERRUPTS
-    ) as process:
+    serving = "serve", "--port", str(port)
+    with started(project, *serving, stdout=subprocess.PIPE, preexec_fn=INTERRUPTS) as process:
         try:
             assert f"http://localhost:{port}" in process.stdout.readline()
             for name, text in (("", b"A tiny book"), ("module.js", b"")):

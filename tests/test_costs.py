@@ -1,13 +1,12 @@
 """What is said of costs is what was recorded; what `make gpu` does works, on whatever there is."""
 
-import importlib.util
-
 import pytest
 import torch
 from torch import Generator
 
 from attn_notes.models.trm import OFFICIAL, Config
 from attn_notes.tasks.sudoku import Sudoku
+from benchmarks import costs, gpu
 from book.kit import results
 from book.lessons.trm.supervision import Settings
 from book.site.dependencies import evidence_stems, lesson_stems
@@ -22,15 +21,8 @@ TINY = {
 }
 
 
-def load(name):
-    spec = importlib.util.spec_from_file_location(name, ROOT / "benchmarks" / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def test_the_page_shows_the_recorded_costs():
-    assert load("costs").table() in PAGE, "python benchmarks/costs.py prints today's table"
+    assert costs.table() in PAGE, "python benchmarks/costs.py prints today's table"
 
 
 def test_what_the_page_says_of_them():
@@ -39,9 +31,9 @@ def test_what_the_page_says_of_them():
     config = (ROOT / "hub" / "jupyterhub_config.py").read_text("utf-8")
     assert 'c.Spawner.mem_limit = "2G"' in config
 
-    gpu = results.load("lessons_gpu")["runs"]
-    seconds = [gpu[stem]["seconds"] for stem in evidence_stems(ROOT)]
-    half, single = (gpu[f"trm_full_size, {kind}"] for kind in ("bfloat16", "float32"))
+    found = results.load("lessons_gpu")["runs"]
+    seconds = [found[stem]["seconds"] for stem in evidence_stems(ROOT)]
+    half, single = (found[f"trm_full_size, {kind}"] for kind in ("bfloat16", "float32"))
     assert f"lesson took {min(seconds):.0f} to {max(seconds):.0f} seconds" in PAGE
     said = f"{half['steps a second']:.1f} steps a second in bfloat16, with {half['memory']:.0f} GiB"
     assert said in PAGE and set(single) == {"out of memory"}
@@ -49,8 +41,7 @@ def test_what_the_page_says_of_them():
 
 @pytest.mark.slow
 def test_the_full_size_is_the_papers_and_trains_at_a_tiny_one(monkeypatch, capsys):
-    program = load("trm_full_size")
-    bank = TINY["task"].sample(5, Generator().manual_seed(0))
+    program, bank = gpu.trm_full_size, TINY["task"].sample(5, Generator().manual_seed(0))
     whole = program.begin(bank, "cpu", torch.bfloat16)
     assert (whole.model.config, whole.settings) == (OFFICIAL, Settings())
     (group,) = whole.optimizer.param_groups
@@ -73,7 +64,7 @@ def test_the_full_size_is_the_papers_and_trains_at_a_tiny_one(monkeypatch, capsy
 
 
 def test_the_record_holds_lessons_and_the_full_size(monkeypatch):
-    gpu, ran = load("gpu"), []
+    ran = []
     monkeypatch.setattr(gpu.lesson_runs, "run", lambda stem, **env: ran.append((stem, env)) or {})
     monkeypatch.setattr(gpu, "STEPS", 2)
     monkeypatch.setattr(gpu, "EVERY", 1)
@@ -99,4 +90,4 @@ def test_without_a_gpu_it_says_so(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     monkeypatch.setattr("sys.argv", ["gpu.py"])
     with pytest.raises(SystemExit, match="torch finds no GPU here"):
-        load("gpu").main()
+        gpu.main()

@@ -2,15 +2,14 @@
 
 import json
 import re
+from collections import namedtuple
 from functools import cache
 from itertools import accumulate, pairwise
-from typing import NamedTuple
 from unittest.mock import Mock
 
 import nbformat
 import pytest
 from bs4 import BeautifulSoup
-from nbformat import NotebookNode
 
 from book.course import homework, questions
 from book.paper import browser, deck_pages, decks, printing, slides
@@ -21,6 +20,7 @@ from . import exercises
 from .exercises import ROOT
 
 STEMS = stems_with(ROOT, "deck.yml")
+Lecture = namedtuple("Lecture", "deck notebook asked")
 every = pytest.mark.parametrize("stem", STEMS)
 FIGURE = (
     '<figure class="attn-figure" data-axes="[]"><p class="attn-figure-title">It falls</p>'
@@ -33,12 +33,6 @@ TABLE = (
     "<tr><th>It sorts</th><td>held</td></tr><tr><th>It adds</th><td>did not hold</td></tr>"
     "</tbody></table>"
 )
-
-
-class Lecture(NamedTuple):
-    deck: decks.Deck
-    notebook: NotebookNode
-    asked: dict[str, questions.Question]
 
 
 def questions_of(stem):

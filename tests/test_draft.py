@@ -95,5 +95,4 @@ print(table.read_text("utf-8"))
 
 @runs
 def test_it_is_a_week_of_a_course_and_its_answers_are_graded(house, tmp_path):
-    said = run(house, "-c", COURSE, str(tmp_path))
-    assert "ada,ada,2,2,2,\nbob,bob,0,0,2,\n" in said
+    assert "ada,ada,2,2,2,\nbob,bob,0,0,2,\n" in run(house, "-c", COURSE, str(tmp_path))

@@ -5,7 +5,6 @@ import itertools
 import json
 import re
 import xml.etree.ElementTree as ET
-from pathlib import Path
 from unittest.mock import Mock
 
 import matplotlib as mpl
@@ -18,19 +17,16 @@ from PIL import Image
 from book.kit import figures
 
 from .drawn import crowded, place
-
-ROOT = Path(__file__).parent.parent
-
+from .exercises import ROOT
 
 LIGHT, DARK = "#ffffff", "#14181e"  # the pages' papers, as book/_static/book.css has them
 
 
 def in_theme(css: str, dark: bool) -> str:
     """The colour that a fill or stroke of `figures.themed` is in one of the themes."""
-    names = {"black": "#000000", "white": "#ffffff"}
     mixed = re.search(r"color-mix\(in srgb, (#?\w+), (#?\w+) var\(--attn-dark, 0%\)\)", css)
     colour = mixed[1 + dark] if mixed else re.search(r"#\w{6}", css)[0]
-    return names.get(colour, colour)
+    return {"black": "#000000", "white": "#ffffff"}.get(colour, colour)
 
 
 def test_contrast_is_that_of_wcag_and_the_papers_are_those_of_the_pages():
@@ -246,8 +242,7 @@ def test_a_figure_says_where_its_axes_are():
             ax.plot(x, y, color=figures.OURS)
             ax.set(xscale=scale, yscale=scale, xlim=(0.5, 40), ylim=(9, 0.1), xlabel="step")
     yours = [figures.Yours(ax, {"kind": "name"}, series="loss") for ax in axes]
-    picture = figures.Picture(fig, "", "", "two curves", lesson="trm", yours=yours)
-    svg = picture.html()
+    svg = figures.Picture(fig, "", "", "two curves", lesson="trm", yours=yours).html()
     curves = re.findall(r'<path d="([^"]*)"[^>]*stroke: color-mix\(in srgb, #0072b2', svg)
     assert len(curves) == 2
     (axes,) = re.findall(r'data-axes="([^"]*)"', svg)

@@ -1,6 +1,7 @@
 """What the build wrote into a folder is told from what somebody did there."""
 
 import shutil
+from unittest.mock import DEFAULT, Mock
 
 import pytest
 
@@ -56,15 +57,7 @@ def test_the_new_stands_in_the_place_of_the_old(made, tmp_path):
 
 @pytest.mark.parametrize("moves", [0, 1])
 def test_what_was_cut_short_is_not_taken_for_somebodys(moves, made, tmp_path, monkeypatch):
-    done = []
-    move = shutil.move
-
-    def interrupted(path, there):
-        if len(done) == moves:
-            raise KeyboardInterrupt
-        done.append(path)
-        move(path, there)
-
+    interrupted = Mock(wraps=shutil.move, side_effect=[DEFAULT] * moves + [KeyboardInterrupt])
     written(tmp_path / "new", {"three": "changed", "five": "5"})
     monkeypatch.setattr(shutil, "move", interrupted)
     with pytest.raises(KeyboardInterrupt):

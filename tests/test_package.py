@@ -5,14 +5,14 @@ import importlib
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 import yaml
 
 import attn_notes
 
-ROOT = Path(__file__).parents[1]
+from .exercises import ROOT
+
 NAMES = [name for name in attn_notes.__all__ if not name.startswith("_")]
 
 # Refuses every distribution but those that the package asks for, and what these ask for themselves.
@@ -85,14 +85,10 @@ def test_models_tasks_training_programs_and_doubt_need_four_packages():
     """In a process that finds nothing else; and one that is asked for is named."""
     program = """
 import importlib, pkgutil, tempfile, attn_notes
-asked = []
 for room in ("tasks", "models", "training", "analysis", "programs"):
     package = importlib.import_module(f"attn_notes.{room}")
-    for module in pkgutil.iter_modules(package.__path__):
-        try:
-            importlib.import_module(f"attn_notes.{room}.{module.name}")
-        except ModuleNotFoundError as error:
-            asked.append(f"{module.name}: {error}")
+    for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
+        importlib.import_module(module.name)
 import torch
 from attn_notes.models.deep_qkv import Config
 print(attn_notes.Sorter(Config(), torch.Generator()).sort("cab"))
@@ -111,26 +107,24 @@ assert doubt.causal(model, x, 5).ok
 assert doubt.slope(model, lambda model: model(x).square().mean()).ok
 assert doubt.floor(x, x, 5).ok and doubt.twins(x, x + 1).ok
 assert doubt.proper(model, x, 5, call=lambda m, x: m(x).log_softmax(-1)).ok
-for ask in (lambda: doubt.twins([x[0]], [x[0] + 1], near=0.5), lambda: doubt.compare(*same, [1.0])):
-    same = [lambda rate, seeds: torch.randn(len(seeds))] * 2
+same = [lambda rate, seeds: torch.randn(len(seeds))] * 2
+for ask in (
+    lambda: doubt.twins([x[0]], [x[0] + 1], near=0.5),
+    lambda: doubt.compare(*same, [1.0]),
+    lambda: attn_notes.load("deep-qkv"),
+):
     try:
         ask()
     except ModuleNotFoundError as error:
-        asked.append(error)
-print(*asked, sep="\\n")
-try:
-    attn_notes.load("deep-qkv")
-except ModuleNotFoundError as error:
-    print(error.name)
+        print(error)
 """
     command = [sys.executable, "-c", ALONE + program]
-    done = subprocess.run(command, capture_output=True, text=True, cwd="/")
-    assert done.returncode == 0, done.stderr[-2000:]
-    wanted, written, saved, *asked, missing = done.stdout.splitlines()
-    said = "this needs {}, which comes with: pip install 'attn-notes[doubt]'"
-    assert asked == [*map(said.format, ("rapidfuzz", "scipy"))]
+    told = subprocess.check_output(command, text=True, cwd="/")
+    wanted, written, saved, *asked = told.splitlines()
+    said = "this needs {}, which comes with: pip install 'attn-notes[{}]'"
+    extras = {"rapidfuzz": "doubt", "scipy": "doubt", "safetensors": "weights"}
+    assert asked == [said.format(*each) for each in extras.items()]
     assert saved == "index.html program.js setup.json step.js trainer.js vectors.js weights.json"
     assert {"torch", "numpy", "einops", "jaxtyping"} <= set(wanted.split())
     assert not {"matplotlib", "scipy", "anywidget", "ipython", "safetensors"} & set(wanted.split())
     assert re.fullmatch("[abc]{3}", written)
-    assert missing == "safetensors"

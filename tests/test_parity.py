@@ -20,12 +20,6 @@ from torch.nn import functional as F
 from torch.testing import assert_close
 
 from attn_notes.models import deep_qkv, dialectical, equilibrium, triple_product, trm
-from attn_notes.models.deep_qkv import Sorter
-from attn_notes.models.dialectical import LanguageModel
-from attn_notes.models.equilibrium import LanguageModel as EquilibriumModel
-from attn_notes.models.equilibrium import Relaxation, residual
-from attn_notes.models.triple_product import VOLUMES, AttentionOnly
-from attn_notes.models.trm import TRM
 from book.lessons.equilibrium.estimators import PUBLISHED, bptt
 
 STEM = operator.attrgetter("stem")
@@ -103,7 +97,7 @@ def test_deep_qkv(path):
     sizes |= {"vocabulary": len(golden["vocab"]), "context": len(source["pos_embed.weight"])}
     sizes["variant"] = "gated" if "block.att.q_base" in source else "strict"
     sizes["temperature"] = float(golden["temperature"])
-    model = filled(Sorter, deep_qkv.PUBLISHED, source, SORTER, **sizes)
+    model = filled(deep_qkv.Sorter, deep_qkv.PUBLISHED, source, SORTER, **sizes)
     logits, attention = model.observe(golden["tokens"])
     # A few units in the last place of float32, which both sides rounded differently.
     assert_close(logits, golden["logits"], rtol=1e-5, atol=5e-6)
@@ -131,7 +125,7 @@ def size_of_terms(model, tokens):
 @pytest.mark.parametrize(
     ("path", "form"),
     [
-        *((path, form) for path in files("triple_attention") for form in VOLUMES),
+        *((path, form) for path in files("triple_attention") for form in triple_product.VOLUMES),
         *((path, "projected") for path in files("standard_attention")),
     ],
     ids=lambda each: getattr(each, "stem", each),
@@ -144,7 +138,7 @@ def test_triple_product_attention(path, form):
     sizes |= {"form": form, "score": "volume" if "attn.W_r.weight" in source else "dot"}
     if sizes["score"] == "volume":
         source["attn.qkrv.weight"] = torch.cat([source.pop(f"attn.W_{n}.weight") for n in "qkrv"])
-    model = filled(AttentionOnly, triple_product.PUBLISHED, source, COPIER, **sizes)
+    model = filled(triple_product.AttentionOnly, triple_product.PUBLISHED, source, COPIER, **sizes)
     terms = size_of_terms(model, golden["tokens"]) if sizes["score"] == "volume" else 1.0
     bound = rounding(golden, terms)
     assert_close(model(golden["tokens"]), golden["logits"], rtol=bound, atol=bound)
@@ -174,7 +168,7 @@ def test_dialectical(path):
         parts = [source.pop(f"block.attn.{name}") for name in theirs]
         source[f"block.attn.{ours}"] = torch.cat(parts, 1 if ours == "tilt" else 0)
     source["pos"] = source["pos"][0]
-    model = filled(LanguageModel, dialectical.PUBLISHED, source, DIALECTICAL, **sizes)
+    model = filled(dialectical.LanguageModel, dialectical.PUBLISHED, source, DIALECTICAL, **sizes)
     bound, keep = rounding(golden), golden["tokens"] != model.config.pad
     whole, bare = model.observe(golden["tokens"]), model.block.head.observe(golden["head_x"], keep)
     for (made, observed), name, of in ((whole, "logits", ""), (bare, "head_z", "head_")):
@@ -191,12 +185,13 @@ def load_equilibrium(path, steps):
     golden, source = read(path)
     vocabulary, width = source["tok_emb"].shape
     sizes = {"vocabulary": vocabulary, "width": width, "context": len(source["pos_emb"])}
-    sizes |= {"heads": int(golden["heads"]), "relaxation": Relaxation(steps, float(golden["eps"]))}
+    relaxation = equilibrium.Relaxation(steps, float(golden["eps"]))
+    sizes |= {"heads": int(golden["heads"]), "relaxation": relaxation}
     # The source multiplies rows by its weights, torch by their transposed.
     joined = {"block.qkv.weight": torch.cat([source.pop(n).T for n in ("WQ", "WK", "WV")])}
     joined |= {name: source.pop(theirs).T for theirs, name in TURNED.items()}
     return golden, filled(
-        EquilibriumModel, equilibrium.PUBLISHED, source | joined, EMBEDDED, **sizes
+        equilibrium.LanguageModel, equilibrium.PUBLISHED, source | joined, EMBEDDED, **sizes
     )
 
 
@@ -208,7 +203,7 @@ def equilibrium_gradients(path, estimator):
     """Of the source's four matrices, stacked in its order."""
     golden, model = load_equilibrium(path, int(read(path)[0]["T1"]))
     if estimator is not bptt:
-        nudge = Relaxation(int(golden["T2"]), float(golden["eps"]))
+        nudge = equilibrium.Relaxation(int(golden["T2"]), float(golden["eps"]))
         estimator = replace(estimator, beta=float(golden["beta"]), relaxation=nudge)
 
     def solve(force, read, start, relax):
@@ -226,7 +221,7 @@ class TestEquilibrium:
         golden, model = load_equilibrium(path, SETTLED)
         z, start = model.settle(golden["tokens"]), model.embed(golden["tokens"])
         assert_close(z, golden["z_star"], rtol=1e-12, atol=1e-14)
-        left = residual(lambda z: model.block(z, start), z) * float(golden["eps"])
+        left = equilibrium.residual(lambda z: model.block(z, start), z) * float(golden["eps"])
         # What is left is itself a rounded difference of numbers of the size of the state.
         bound = 2 * torch.finfo(z.dtype).eps
         assert left.item() == pytest.approx(golden["residual"].item(), rel=1e-9, abs=bound)
@@ -261,7 +256,7 @@ def load_trm(path):
     sizes["layers"] = len({n.split(".")[2] for n in source if n.startswith("network.layers")})
     sizes |= {ours: int(golden[its]) for ours, its in TRM_SETTINGS.items() if its in golden}
     source["input_embedding.summary_token"] = source["input_embedding.summary_token"][0]
-    return golden, filled(TRM, trm.PUBLISHED, source, RECURSIVE, **sizes)
+    return golden, filled(trm.TRM, trm.PUBLISHED, source, RECURSIVE, **sizes)
 
 
 def likeness(a, b):
@@ -316,8 +311,12 @@ def differs(golden, ours):
 
 
 @pytest.mark.parametrize("path", files("trm"), ids=STEM)
-class TestTRM:
-    """The file holds what the published program returned in float32, on weights that are chaotic.
+@pytest.mark.long
+@pytest.mark.slow
+def test_trm(path):
+    """The published run is like one of ours.
+
+    The file holds what the published program returned in float32, on weights that are chaotic.
 
     A difference grows about tenfold at each use of the network, of which there are 21 in a
     supervision step. Two runs that round differently, on other processors or with other numbers of
@@ -327,14 +326,10 @@ class TestTRM:
     Nor are they, q, y or z further from that mean than one of ours may be; where weights are not
     chaotic, that is near.
     """
+    golden, model = load_trm(path)
+    assert not differs(golden, runs(model, golden["tokens"]))
 
-    @pytest.mark.long
-    @pytest.mark.slow
-    def test_the_published_run_is_like_one_of_ours(self, path):
-        golden, model = load_trm(path)
-        assert not differs(golden, runs(model, golden["tokens"]))
-
-        with torch.no_grad():  # what x counts for, beside y and z
-            model.token.weight.div_(model.config.width**0.5)
-            model.summary.div_(model.config.width**0.5)
-        assert differs(golden, runs(model, golden["tokens"], steps=1))
+    with torch.no_grad():  # what x counts for, beside y and z
+        model.token.weight.div_(model.config.width**0.5)
+        model.summary.div_(model.config.width**0.5)
+    assert differs(golden, runs(model, golden["tokens"], steps=1))

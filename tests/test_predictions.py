@@ -12,11 +12,15 @@ import pytest
 from book.kit import predictions
 from book.kit.figures import Picture
 from book.kit.predictions import Choice, Number, Order, Part
+from book.page.guess import Guess
+from book.page.scored import Scored
 from book.site.dependencies import full_stems, lesson_page
 
-from . import exercises
+from .exercises import ROOT, after_setup, written
 
-ROOT = Path(__file__).parents[1]
+NUMBER = Number("cats", 0, 100, "Cats", unit="%", best=90.0, linthresh=0.5)
+CHOICE = Choice("way", "Which way?", {"up": 1, "level": 0, "down": -1})
+ORDER = Order("order", "Who is first?", ("ann", "bob", "cid", "dan"))
 LESSONS = [ROOT / lesson_page(stem) for stem in full_stems(ROOT)]
 
 
@@ -31,19 +35,37 @@ def test_on_a_logarithmic_scale_a_half_is_far_from_a_hundredth():
 
 
 def test_a_question_tells_what_is_asked_and_becomes_a_part_once_it_is_known():
-    number = Number("cats", 0, 100, "Cats", unit="%", best=90.0, linthresh=0.5)
-    assert number.came(80.0) == Part("cats", 0, 100, 80.0, 90.0, 0.5)
+    assert NUMBER.came(80.0) == Part("cats", 0, 100, 80.0, 90.0, 0.5)
     told = dict(kind="number", name="cats", low=0, high=100, label="Cats", unit="%")
-    assert number._replace(linthresh=None).asked() == told
-    choice = Choice("way", "Which way?", {"up": 1, "level": 0, "down": -1})
-    assert choice.came(-1.0) == Part("way", -1, 1, -1)
-    assert choice.asked()["options"] == [("up", 1), ("level", 0), ("down", -1)]
-    order = Order("order", "Who is first?", ("ann", "bob", "cid", "dan"))
+    assert NUMBER._replace(linthresh=None).asked() == told
+    assert CHOICE.came(-1.0) == Part("way", -1, 1, -1)
+    assert CHOICE.asked()["options"] == [("up", 1), ("level", 0), ("down", -1)]
     first = [Part(name, 1, 4, 2, either=1) for name in ("ann", "cid", "dan")]  # of one rank
     last = Part("bob", 1, 4, 4, either=0)
-    assert order.came([["cid", "ann", "dan"], ["bob"]]) == [first[0], last, *first[1:]]
-    assert order.asked()["items"] == ["ann", "bob", "cid", "dan"]
-    json.dumps([each.asked() for each in (number, choice, order)])
+    assert ORDER.came([["cid", "ann", "dan"], ["bob"]]) == [first[0], last, *first[1:]]
+    assert ORDER.asked()["items"] == ["ann", "bob", "cid", "dan"]
+    json.dumps([each.asked() for each in (NUMBER, CHOICE, ORDER)])
+
+
+def test_a_page_gets_what_is_asked_and_a_kernel_has_what_was_guessed():
+    guess = Guess("animals", (NUMBER, ORDER, CHOICE))
+    assert guess.lesson == "animals"
+    assert [question["kind"] for question in guess.questions] == ["number", "order", "choice"]
+    assert repr(guess) == "Guess: nothing yet of cats, order, way"
+    guess.guesses = {"cats": 70.5, "ann": 2}
+    assert repr(guess) == "Guess: cats 70.5, ann 2"
+    with pytest.raises(ValueError, match="questions"):
+        Guess("animals", [])
+
+
+def test_what_came_out_as_no_number_is_left_out():
+    guess = Guess("animals", (NUMBER,))
+    scored = guess.score([Part("cats", 0, 100, math.nan), Part("dogs", 0, 1, 0.5, best=1.0)])
+    assert isinstance(scored, Scored) and scored.lesson == "animals"
+    assert [part["name"] for part in scored.parts] == ["dogs"]
+    assert repr(scored) == "Came out: dogs 0.5"
+    with pytest.raises(ValueError, match="parts"):
+        guess.score([Part("cats", 0, 100, math.inf)])
 
 
 # A class
@@ -51,7 +73,7 @@ def test_a_question_tells_what_is_asked_and_becomes_a_part_once_it_is_known():
 
 def hand_in(folder: Path, guess: Any, name: str = "predictions-animals.json", **of: Any) -> None:
     entry = {"part": "cats", "guess": guess, "came": 80.0, "best": 100, "low": 0, "high": 100} | of
-    exercises.written(folder, {name: [entry]})
+    written(folder, {name: [entry]})
 
 
 def drawn(picture: Picture, marker: str) -> list[tuple[float, float]]:
@@ -111,7 +133,7 @@ def test_names_that_learning_platforms_give_are_read(name, tmp_path):
 def test_a_file_of_a_page_is_read_again_as_it_was(tmp_path):
     part = Part("loss", -1.3, 2.0, came=0.016, best=0.0, linthresh=0.01)
     told = {"part": "loss", "guess": 0.5, **part._asdict()}
-    exercises.written(tmp_path, {"predictions-animals.json": [told]})
+    written(tmp_path, {"predictions-animals.json": [told]})
     assert predictions.collected(tmp_path, "animals")[0] == {"loss": [(0.5, part)]}
     picture = predictions.together(tmp_path, "animals")
     assert [x for x, _ in drawn(picture, "o")] == [pytest.approx(part.at(0.5))]
@@ -146,9 +168,6 @@ def test_an_empty_folder_is_said(tmp_path):
         predictions.together(tmp_path, "animals")
 
 
-# In the lessons
-
-
 @pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
 def test_a_lesson_asks_before_it_shows(path):
     cells = {cell.id: cell for cell in nbformat.read(path, as_version=4).cells}
@@ -157,8 +176,7 @@ def test_a_lesson_asks_before_it_shows(path):
     answers = ("race-picture", "alone-figure", "clip-figure", "eleven", "play")
     assert order.index("prediction") < order.index(next(name for name in answers if name in cells))
     assert order.index("prediction-score") > order.index("setup") + 2
-    ready = order.index("setup") < order.index("prediction")
-    asked = exercises.after_setup(path) if ready else {}
+    asked = after_setup(path) if order.index("setup") < order.index("prediction") else {}
     exec(cells["prediction"].source, asked)
     guess = asked["prediction"]
     assert (guess.lesson, guess.guesses) == (path.stem, {}) and guess.questions

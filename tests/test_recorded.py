@@ -119,10 +119,9 @@ def test_whatever_differs_is_trained(other, monkeypatch):
 
 
 def test_unless_fast_or_while_runs_are_kept_none_is_taken(run, folder, monkeypatch):
-    for fast in ("", "0"):
+    for fast in ("", "0"):  # not rounded: trained again
         monkeypatch.setenv("FAST", fast)
-        again = learn().parameters  # not rounded: trained again
-        torch.testing.assert_close(again, run.parameters, rtol=0, atol=0)
+        torch.testing.assert_close(learn().parameters, run.parameters, rtol=0, atol=0)
     monkeypatch.setenv("FAST", "1")
     monkeypatch.setenv("ATTN_NOTES_KEEP", str(folder))
     assert recorded.find(next(folder.glob("*.npz")).stem) is None and recorded.key([Line(3, 1)])
@@ -245,7 +244,15 @@ def copied(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return into
 
 
-def reached(copied: Path) -> dict[str, str]:
+def reached(copied: Path, *changes: tuple[str, str, str]) -> dict[str, str]:
+    """What is asked of each start, in the copy as it is while its files are changed so."""
+    was = {}
+    for path, old, new in changes:
+        file = copied / path
+        file.parent.mkdir(exist_ok=True)
+        was[file] = file.read_text("utf-8") if file.is_file() else ""
+        assert old in was[file]
+        file.write_text(was[file].replace(old, new, 1), "utf-8")
     recorded._module.cache_clear()
     found = {}
     with pytest.MonkeyPatch.context() as patch:
@@ -257,20 +264,13 @@ def reached(copied: Path) -> dict[str, str]:
             (code,) = module.defined[definition]
             found[kind] = recorded._reached(name, ast.Module([code], []))
     recorded._module.cache_clear()
+    for file, text in was.items():
+        file.write_text(text, "utf-8")
     return found
-
-
-def change(path: Path, old: str, new: str) -> str:
-    path.parent.mkdir(exist_ok=True)
-    was = path.read_text("utf-8") if path.is_file() else ""
-    assert old in was
-    path.write_text(was.replace(old, new, 1), "utf-8")
-    return was
 
 
 def test_one_more_model_task_or_lesson_makes_no_run_another(copied):
     """Nor do words, what runs in a page, what no run of these calls, and what trains and traces."""
-    before = reached(copied)
     changes = [
         ("attn_notes/models/another.py", "", "from attn_notes.models import deep_qkv"),
         ("attn_notes/tasks/another.py", "", "LETTERS = 'abc'"),
@@ -289,11 +289,7 @@ def test_one_more_model_task_or_lesson_makes_no_run_another(copied):
         ("attn_notes/tasks/sorting.py", "\n\n\n", ONE_MORE),
         ("attn_notes/allowed.py", "def positive", "def above_zero"),
     ]
-    was = {path: change(copied / path, old, new) for path, old, new in changes}
-    after = reached(copied)
-    for path, text in was.items():
-        (copied / path).write_text(text, "utf-8")
-    assert after == before == reached(copied)
+    assert reached(copied) == reached(copied, *changes) == reached(copied)
 
 
 CALLED = [
@@ -307,10 +303,7 @@ CALLED = [
 @pytest.mark.in_short(2)
 @pytest.mark.parametrize(("file", "old", "new", "others"), CALLED)
 def test_what_a_run_calls_makes_it_another(file, old, new, others, copied):
-    before = reached(copied)
-    was = change(copied / file, old, new)
-    after = reached(copied)
-    (copied / file).write_text(was, "utf-8")
+    before, after = reached(copied), reached(copied, (file, old, new))
     assert {kind for kind in STARTS if before[kind] != after[kind]} == others
 
 

@@ -63,9 +63,8 @@ def test_the_oldest_browsers_have_what_the_widgets_use():
 
 def test_the_pages_for_teachers_are_in_the_contents():
     """But for the one that is handed to programs, and the notebook of a project."""
-    contents = (ROOT / "_toc.yml").read_text("utf-8")
     pages = {page.stem for page in (BOOK / "teaching").glob("*.md")} - {"AGENTS", "audit"}
-    assert {*re.findall(r"book/teaching/(\w+)\n", contents)} == pages
+    assert {*re.findall(r"book/teaching/(\w+)\n", (ROOT / "_toc.yml").read_text("utf-8"))} == pages
 
 
 def test_the_page_on_privacy_names_what_is_kept():

@@ -27,9 +27,8 @@ def link(anchor, said):
 def page(*pieces):
     paragraph = nodes.paragraph()
     paragraph += [nodes.Text(piece) if isinstance(piece, str) else piece for piece in pieces]
-    section = nodes.section("", nodes.title("", "Seeds"), paragraph)
     document = new_document("page")
-    document += section
+    document += nodes.section("", nodes.title("", "Seeds"), paragraph)
     return document
 
 

@@ -2,7 +2,6 @@
 
 import math
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from html import unescape
 from typing import Any
@@ -137,9 +136,8 @@ def picture(shown: Picture) -> Iterator[str]:
 
 def axes(ax: Any) -> Iterator[str]:
     for name in "xy":
-        label, ends, scale, ticks = (
-            getattr(ax, f"get_{name}{part}")() for part in ("label", "lim", "scale", "ticklabels")
-        )
+        parts = ("label", "lim", "scale", "ticklabels")
+        label, ends, scale, ticks = (getattr(ax, f"get_{name}{part}")() for part in parts)
         places = [(t.get_position()[name == "y"], t.get_text()) for t in ticks]
         seen = ", ".join(text for at, text in places if min(ends) <= at <= max(ends))
         yield f"{name} {label!r} {numbers(ends)} {scale}{f': {seen}' if seen else ''}"
@@ -179,9 +177,8 @@ def face(line: Any) -> Iterator[str]:
 def collection(each: Collection) -> str:
     if isinstance(each, QuadMesh):
         return cells(each)
-    inks = Counter(
-        colour(c) for c in (*each.get_facecolor(), *each.get_edgecolor()) if len(c) and c[-1]
-    )
+    colours = (*each.get_facecolor(), *each.get_edgecolor())
+    inks = dict.fromkeys(colour(c) for c in colours if len(c) and c[-1])
     ink = " ".join([*inks, opacity(each)]).strip()
     if isinstance(each, ContourSet):
         return f"contours {ink}: at {numbers(each.levels)}, {'; '.join(contours(each))}"
@@ -215,10 +212,8 @@ def cells(each: Any) -> str:
     values = np.ma.getdata(each.get_array())
     some = values.ravel() if values.size <= CELLS else values.ravel()[:: values.size // CELLS + 1]
     size = "×".join(map(str, values.shape))
-    return (
-        f"cells {size} {each.cmap.name} {numbers(each.get_clim())}: "
-        f"mean {numbers([values.mean()])}, {numbers(some)}"
-    )
+    found = f"mean {numbers([values.mean()])}, {numbers(some)}"
+    return f"cells {size} {each.cmap.name} {numbers(each.get_clim())}: {found}"
 
 
 def legend(found: Any) -> str:

@@ -49,8 +49,7 @@ def differences(was: Sequence[str], now: Sequence[str]) -> Iterator[Difference]:
             yield Difference(*i, [], f"{place(was, i[0])}gone: {was[i[0]].strip()}")
         elif not close(old := was[i[0]].strip(), new := now[j[0]].strip()):
             before, after = cut(old, new)
-            said = f"{place(was, i[0])}was {before}, is {after}"
-            yield Difference(*i, [now[j[0]]], said)
+            yield Difference(*i, [now[j[0]]], f"{place(was, i[0])}was {before}, is {after}")
 
 
 def masked(line: str) -> str:
@@ -72,10 +71,8 @@ def aligned(
         keys = [[key(line) for line in part] for part in (was[a:b], now[c:d])]
         for _, p, q, r, s in SequenceMatcher(None, *keys, False).get_opcodes():
             for i, j in zip_longest(range(a + p, a + q), range(c + r, c + s)):
-                yield (
-                    (a + q, a + q) if i is None else (i, i + 1),
-                    (c + s, c + s) if j is None else (j, j + 1),
-                )
+                before = (a + q, a + q) if i is None else (i, i + 1)
+                yield before, (c + s, c + s) if j is None else (j, j + 1)
 
 
 def close(one: str, other: str) -> bool:

@@ -95,8 +95,7 @@ class Says:
             return sum(block.size for block in blocks if block.size > 4)
 
         cell = max(self.cells, key=lambda name: shared(self.cells[name]))
-        sentences = re.split(r"(?<=[.!?:]) ", self.cells[cell])
-        return cell, max(sentences, key=shared)
+        return cell, max(re.split(r"(?<=[.!?:]) ", self.cells[cell]), key=shared)
 
 
 Reading = Callable[[str], Says]

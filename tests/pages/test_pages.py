@@ -6,19 +6,17 @@ of what hangs on the processor, each with the reason. CONTRIBUTING says how a pa
 
 import re
 from importlib import import_module
-from pathlib import Path
 
 import pytest
 
 from book.site.dependencies import evidence_page, lesson_of, notebook_paths, pages_of
 
+from ..exercises import ROOT
 from .described import described
 from .held import WRITTEN, hold, indent, place
 from .said import Says
 from .shown import shown
 
-ROOT = Path(__file__).parents[2]
-LESSONS = ROOT / "book" / "lessons"
 STEMS = sorted({lesson_of(path) for path in notebook_paths(ROOT)})
 
 
@@ -30,7 +28,8 @@ def test_a_lesson_is_what_was_read_of_it(stem, monkeypatch, take, request):
     In `make check` the evidence is not run again: what was read of it is held to its records.
     """
     in_short = "not slow" in request.config.getoption("markexpr")
-    book, tests = ROOT / "book", LESSONS / stem / "tests"
+    book = ROOT / "book"
+    tests = book / "lessons" / stem / "tests"
     there = (tests / "said.py").exists()
     lesson = import_module(f"book.lessons.{stem}.tests.said") if there else None
     wrong: list[str] = []

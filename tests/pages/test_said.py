@@ -1,23 +1,17 @@
 """What holds a page to its records fails where it has to, and says what to paste."""
 
-from pathlib import Path
-
 import pytest
 
 from book.kit.verdicts import Finding
 
 from .said import Says
 
-ROOT = Path(__file__).parents[2]
 HELD, FAILED, UNTOLD = (Finding(told, "3 of 4 pairs", 0.03) for told in (True, False, None))
 CELLS = {
     "other": "Of a hundred puzzles it solves some.",
     "looks": "As we saw, it solves 28.7 more of every\nhundred, in all four seeds. It helps.",
 }
 SAYS = "book/cats.ipynb, cell looks, says"
-HELPS = "in all four seeds. It helps."
-
-
 UNSAID = [
     ("it solves 28.7 more of every hundred", ""),  # however it is broken into lines
     ("it solves 27.1 more of every hundred", "it solves 28.7 more of every hundred"),
@@ -50,7 +44,7 @@ RESTS = [
 @pytest.mark.parametrize(("rests", "turned"), RESTS)
 def test_a_verdict_that_turned_names_the_sentence(rests, turned):
     page = Says("book/cats.ipynb", CELLS)
-    page("As we saw, it solves", HELPS, **rests)
+    page("As we saw, it solves", "in all four seeds. It helps.", **rests)
     assert len(page.wrong) == turned
     assert all(said.startswith(f"{SAYS} “As we saw, it solves”, ") for said in page.wrong)
 

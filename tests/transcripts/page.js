@@ -83,10 +83,7 @@ addEventListener("keydown", ({ key, target, defaultPrevented }) => {
 
 // Who listens to the models, the document and the window: callbacks by event.
 const listening = new Map();
-const those = (event) => {
-  if (!listening.has(event)) listening.set(event, new Set());
-  return listening.get(event);
-};
+const those = (event) => listening.get(event) ?? listening.set(event, new Set()).get(event);
 
 /** Remember who listens to a widget's model. */
 window.listened = (model, i) => {

@@ -148,8 +148,7 @@ def beside(route: Route, files: Mapping[str, str | bytes]) -> None:
     """What stands beside the page, for what fetches it."""
     name = route.request.url.removeprefix(BESIDE)
     if name in files:
-        kind = mimetypes.guess_type(name)[0] or "text/plain"
-        route.fulfill(body=files[name], content_type=kind)
+        route.fulfill(body=files[name], content_type=mimetypes.guess_type(name)[0] or "text/plain")
     else:
         route.fallback()
 
@@ -169,8 +168,7 @@ def settled(page: Page, line: str, wrong: Sequence[str]) -> list[list[Any]]:
         if now == last:
             if amiss := page.evaluate("amiss()"):
                 raise Trouble(f"{line}: {'; '.join(amiss)}")
-            found: list[list[Any]] = json.loads(now)
-            return found
+            return json.loads(now)
         last = now
     raise Trouble(f"{line}: the page does not come to rest")
 

@@ -23,27 +23,25 @@ MODULES = {
 TRANSCRIPTS = [(folder, name) for folder, module in MODULES.items() for name in module.PAGES]
 
 
-def told(at: tuple[Path, str]) -> Path:
-    folder, name = at
+def told(folder: Path, name: str) -> Path:
     return folder / f"transcript_{name}.txt"
 
 
-def script(at: tuple[Path, str]) -> str:
-    file = told(at)
+def script(folder: Path, name: str) -> str:
+    file = told(folder, name)
     return script_of(file.read_text("utf-8").splitlines()) if file.exists() else ""
 
 
-def named(at: tuple[Path, str]) -> str:
-    folder, name = at
-    return f"{(folder.parent if folder.name == 'tests' else folder).name}-{name}"
+def named(part: Path | str) -> str:
+    return Path(str(part).removesuffix("/tests")).name
 
 
-@pytest.mark.parametrize("at", TRANSCRIPTS, ids=named)
-def test_a_widget_does_what_was_read_of_it(at, browser, take):
-    module, name = MODULES[at[0]], at[1]
+@pytest.mark.parametrize(("folder", "name"), TRANSCRIPTS, ids=named)
+def test_a_widget_does_what_was_read_of_it(folder, name, browser, take):
+    module = MODULES[folder]
     whole = getattr(module, "WHOLE", {}).get(name, ())
-    now = list(transcript(browser, module.PAGES[name](), script(at), whole))
-    if wrong := hold(told(at), now, take):
+    now = list(transcript(browser, module.PAGES[name](), script(folder, name), whole))
+    if wrong := hold(told(folder, name), now, take):
         pytest.fail("\n".join(wrong), pytrace=False)
 
 
@@ -58,11 +56,11 @@ FIRST_ALONE = (
 @pytest.mark.parametrize("stem", evidence_stems(ROOT))
 def test_a_second_of_its_kind_below_it_is_nothing_to_it(stem, browser):
     folder = ROOT / "book" / "lessons" / stem / "tests"
-    at = next(at for at in TRANSCRIPTS if at[0] == folder and "\ntype " in script(at))
-    shown = MODULES[folder].PAGES[at[1]]
-    before, typed, _ = re.split(r"^(type .*)$", script(at), maxsplit=1, flags=re.MULTILINE)
+    pages = MODULES[folder].PAGES
+    name = next(name for name in pages if "\ntype " in script(folder, name))
+    before, typed, _ = re.split(r"^(type .*)$", script(folder, name), maxsplit=1, flags=re.M)
     unfolded = [line for line in before.splitlines() if line.endswith("summary")]
-    pages = ([*shown()], [*shown(), *shown()])
-    lines = "\n".join([FIRST_ALONE, *unfolded, typed])
-    alone, beside = (list(transcript(browser, page, lines)) for page in pages)
+    lines, shown = "\n".join([FIRST_ALONE, *unfolded, typed]), pages[name]
+    both = ([*shown()], [*shown(), *shown()])
+    alone, beside = (list(transcript(browser, page, lines)) for page in both)
     assert beside[beside.index(f"> {typed}") :] == alone[alone.index(f"> {typed}") :]

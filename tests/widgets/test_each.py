@@ -14,14 +14,11 @@ from traitlets import TraitError
 from attn_notes.models import deep_qkv, dialectical, equilibrium, triple_product, trm
 from attn_notes.tasks.copying import Copying
 from attn_notes.tasks.sudoku import Sudoku
-from book.kit.predictions import Choice, Number, Order, Part
 from book.lessons.deep_qkv.widget import ABCSorter
 from book.lessons.dialectical.widget import BracketGenerator
 from book.lessons.equilibrium.widget import EquilibriumExplorer
 from book.lessons.triple_product.widget import TripleProductExplorer
 from book.lessons.trm.widget import PUZZLE, SudokuExplorer
-from book.page.guess import Guess
-from book.page.scored import Scored
 
 from .. import packed
 
@@ -165,31 +162,3 @@ def test_what_cannot_be_shown_or_read_is_refused(kind):
         with pytest.raises((TraitError, ValueError), match=sentence):
             setattr(widget, setting, value)
         assert getattr(widget, setting) == before
-
-
-QUESTIONS = (
-    Number("cats", 0, 100, "Cats", unit="%"),
-    Order("order", "Who is first?", ("ann", "bob")),
-    Choice("way", "Which way?", {"up": 1, "down": -1}),
-)
-
-
-def test_a_page_gets_what_is_asked_and_a_kernel_has_what_was_guessed():
-    guess = Guess("animals", QUESTIONS)
-    assert guess.lesson == "animals"
-    assert [question["kind"] for question in guess.questions] == ["number", "order", "choice"]
-    assert repr(guess) == "Guess: nothing yet of cats, order, way"
-    guess.guesses = {"cats": 70.5, "ann": 2}
-    assert repr(guess) == "Guess: cats 70.5, ann 2"
-    with pytest.raises(ValueError, match="questions"):
-        Guess("animals", [])
-
-
-def test_what_came_out_as_no_number_is_left_out():
-    guess = Guess("animals", QUESTIONS)
-    scored = guess.score([Part("cats", 0, 100, math.nan), Part("dogs", 0, 1, 0.5, best=1.0)])
-    assert isinstance(scored, Scored) and scored.lesson == "animals"
-    assert [part["name"] for part in scored.parts] == ["dogs"]
-    assert repr(scored) == "Came out: dogs 0.5"
-    with pytest.raises(ValueError, match="parts"):
-        guess.score([Part("cats", 0, 100, math.inf)])
