@@ -6,16 +6,14 @@ import torch
 from torch import Generator, Tensor, nn
 from torch.testing import assert_close
 
-from attn_notes.models.trm import TRM, Config, State
+from attn_notes.models.trm import TRM, State
 from attn_notes.tasks.sudoku import Batch, Sudoku, solved
 from book.lessons.trm import experiments as recorded
 from book.lessons.trm import measure, recipe
 from book.lessons.trm.supervision import Settings
+from book.lessons.trm.tests.test_supervision import CONFIG as ONE_THOUGHT
 
-TASK = Sudoku(2, 2)
-CONFIG = Config(
-    vocabulary=5, cells=16, width=12, layers=1, multiple=4, latent_steps=2, cycles=2, norm="tokens"
-)
+TASK, CONFIG = Sudoku(2, 2), replace(ONE_THOUGHT, latent_steps=2)
 SETTINGS = Settings(seats=7, steps=3, loss="softmax", ema=0.9)
 RECIPE = recipe.Recipe(CONFIG, SETTINGS, steps=5, lr=1e-2)
 
