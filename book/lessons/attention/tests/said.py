@@ -32,36 +32,34 @@ def the_models_of_the_pictures(lesson: Says) -> None:
            f"There are {second[1]} ways to mislead it there, and in {second[0]} the model follows",
            f"gets its letter in {first[0]} and in {third[0]} of {first[1]} trials",
            where=measure.right(SHOWN, MASK) == 27 and first[1] == third[1])
-    below = LEAKY.losses[-1, recipe.RECORDED.index(recipe.SHOWN)] < sorting.FLOOR - 0.3
-    lesson("and gets simple words wrong", where=measure.right(PEEKS, OPEN) < 20)
-    lesson("its loss falls below the floor", where=bool(below))
+    lesson("and gets simple words wrong", "it reads its answers in training",
+           where=measure.right(PEEKS, OPEN) < 20 and measure.peeked(PEEKS).max() > 0.5)
+    lesson("its loss falls below the floor",
+           where=LEAKY.losses[-1, recipe.RECORDED.index(recipe.SHOWN)] < sorting.FLOOR - 0.3)
     as_due = measure.written(PEEKS, OPEN) == sorting.all_sequences()[:, -3:]
     in_order = sum(WORDS[row] == "".join(sorted(WORDS[row])) for row in as_due.all(1).nonzero())
     lesson(f"Of the {as_due.all(1).sum()} words that the model of these pictures gets right, "
-           f"{COUNT[in_order]} were already in order")
-    right = as_due.sum(0).tolist()
-    lesson("Only the last letter, whose answer never stands in the line, it had to learn",
-           where=right[2] == 27)
+           f"{COUNT[in_order]} were already in order",
+           "Only the last letter, whose answer never stands in the line, it had to learn",
+           where=as_due[:, 2].all())
     acc = measure.texts()[WORDS.index("acc")]
     would = [int(each(acc)[4].argmax()) for each in (measure.without(SHOWN, "network"), SHOWN)]
     lesson("acc</a> no b stands there: the look spreads, and the network decides",
-           where=bool(SHOWN.whole(acc).attention[0, 4].max() < 0.5) and would == [1, 3])
-    lesson("it reads its answers in training", where=measure.peeked(PEEKS).max() > 0.5)
+           where=SHOWN.whole(acc).attention[0, 4].max() < 0.5 and would == [1, 3])
     tangled = SHOWN.whole(measure.texts()[WORDS.index("bba")]).attention[0, 3:].amax(-1).min()
     lesson("Head 1 mostly looks for the next letter", where=measure.found(SHOWN).sum() > 60)
     lesson("`bba` is a tangle", where=tangled < 0.75)
-    two, three = math.log(2), math.log(3)
-    lesson(f"a chance of a half, it costs {two:.3f}, and of a third, {three:.3f}")
-    lesson(f"A third for each letter costs {math.log(3):.3f}, and nothing costs less on average",
+    lesson(f"a chance of a half, it costs {math.log(2):.3f}, and of a third, {math.log(3):.3f}",
+           f"A third for each letter costs {math.log(3):.3f}, and nothing costs less on average",
            f"2 × {math.log(3):.3f} / 6 = {sorting.FLOOR:.3f}")
 
 
 def cab_in_the_middle_of_its_work(lesson: Says) -> None:
     cab, aab = (measure.texts()[WORDS.index(word)] for word in ("cab", "aab"))
     scores = SHOWN.whole(cab).score[0, 4].tolist()
-    lesson("In `cab` the score of `b` lies 7 points above that of `c`",
-           where=abs(scores[2] - scores[0] - 7) < 0.1)
-    lesson("about a thousand times", where=abs(math.exp(scores[2] - scores[0]) - 1000) < 100)
+    lesson("In `cab` the score of `b` lies 7 points above that of `c`", "about a thousand times",
+           where=abs(scores[2] - scores[0] - 7) < 0.1
+           and abs(math.exp(scores[2] - scores[0]) - 1000) < 100)
     most = SHOWN.whole(cab).attention[0, 3:].argmax(-1).tolist()
     lesson("In `cab` it looks most at the letter that it must write", where=most == [1, 2, 0])
     alone, first = (
@@ -122,15 +120,13 @@ def why_some_letters_are_written_whatever_head_1_reads(lesson: Says) -> None:
         and twice > max(read[word] for word in WORDS if word.count("a") < 2)
         and {at_bar[word] for word in failed} == {2},
     )
-    alone = measure.written(measure.without(SHOWN, "heads"), MASK)[:, 0]
     lesson(f"an a for every word, and {sum('a' in word for word in WORDS)} of the 27 do begin with",
-           where=bool((alone == 1).all()))
+           where=(measure.written(measure.without(SHOWN, "heads"), MASK)[:, 0] == 1).all())
 
 
 def the_second_exercise(lesson: Says, teaching: Says) -> None:
     lesson(
-        f"Of all 81, three for each of the 27 words, there are {81 - measure.found(SHOWN).sum()}"
-    )
+        f"Of all 81, three for each of the 27 words, there are {81 - measure.found(SHOWN).sum()}")
     for page, word, b, words in (
         (lesson, "baa", 0, "of `baa` is written, {:.3f} of head 1 lies on the `b`"),
         (lesson, "aab", 2, "Head 1 reads the b, and still an a is written"),
@@ -155,7 +151,7 @@ def what_a_teacher_is_told(teaching: Says) -> None:
              "With the mask none is below",
              where=LEAKY.losses[-1].max() < 0.05 and HONEST.below == 0)
     bars = (SHOWN.whole(measure.texts()).attention[:, 0, 3:].argmax(-1) == 3).sum()
-    teaching(f"There are {81 - measure.found(SHOWN).sum()} such cases of 81, in {bars} of them")
-    pushed = torch.tensor(measure.pushes(SHOWN)).sum(0).tolist()
-    teaching("Mostly it is written ({} of {})".format(*pushed))
-    teaching(f"a sixth of it in the mean: {math.log(3) / 6:.2f}")
+    followed, pushed = map(sum, zip(*measure.pushes(SHOWN), strict=True))
+    teaching(f"There are {81 - measure.found(SHOWN).sum()} such cases of 81, in {bars} of them",
+             f"Mostly it is written ({followed} of {pushed})",
+             f"a sixth of it in the mean: {math.log(3) / 6:.2f}")

@@ -16,8 +16,7 @@ from book.lessons.deep_qkv.widget import ABCSorter
 from book.site.dependencies import lesson_page
 from tests import exercises
 
-LESSON = exercises.ROOT / lesson_page("deep_qkv")
-CELLS = exercises.cells(LESSON)
+CELLS = exercises.cells(exercises.ROOT / lesson_page("deep_qkv"))
 
 
 def ran(code: str) -> dict[str, Any]:

@@ -60,10 +60,9 @@ def test_attention_by_hand():
 
 
 def test_greedy_choices():
-    model = sorter()
+    model, words = sorter(), sorting.all_sequences()[:, :3].tolist()
     chosen = measure.greedy_choices(model, forbid_sep=True).tolist()
-    words = [sorting.decode(row) for row in sorting.all_sequences()[:, :3].tolist()]
-    assert [sorting.decode(row) for row in chosen] == [model.sort(word) for word in words]
+    assert [*map(sorting.decode, chosen)] == [model.sort(sorting.decode(word)) for word in words]
 
 
 def test_sensitivity_forbids_the_separator():

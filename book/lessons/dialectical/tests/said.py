@@ -61,7 +61,8 @@ def of_settings(lesson: Says, proof: Says, teacher: Says) -> None:
     words = sum(math.comb(2 * n, n) // (n + 1) for n in range(TASK.fewest, TASK.pairs + 1))
     first = TASK.entropies(brackets.encode("(")[None])
     opens, closes = TASK.ideal(brackets.encode("(")[None])[0, 0, :2].exp().tolist()
-    lesson(f"The mean is {TASK.floor:.3f} nats, the [floor]",
+    lesson("a fifteenth of the weights of the author’s",
+           f"The mean is {TASK.floor:.3f} nats, the [floor]",
            f"it makes {float(first):.2f} nats", f"pays {float(first):.2f} [nats]",
            f"{round(100 * opens)} go on with another `(`, and {round(100 * closes)} with `)`",
            f"The other {round(100 * TASK.filler)} go on with *filler*",
@@ -71,8 +72,8 @@ def of_settings(lesson: Says, proof: Says, teacher: Says) -> None:
            f"a fair coin costs {math.log(2):.2f}",
            f"from the same {COUNT[LIVE.seeds]} [seeds]",
            f"can write {COUNT[len(VOCABULARY)]} signs: two brackets, `a`, `b`, a `c` that never",
-           f"pays {number(NOTHING, 2)}, the logarithm of {COUNT[len(VOCABULARY)]}")
-    lesson("a fifteenth of the weights of the author’s", where=round(theirs / ours) == 15)
+           f"pays {number(NOTHING, 2)}, the logarithm of {COUNT[len(VOCABULARY)]}",
+           where=round(theirs / ours) == 15)
     proof(f"which of the {words} strings of brackets it is",
           f"cut at {TASK.length} characters here, where the source cuts at {Brackets().length}",
           rf"What knowing nothing costs is $\ln {len(VOCABULARY)} = {number(NOTHING, 2)}$")
@@ -88,7 +89,7 @@ def of_readings(lesson: Says, proof: Says, teacher: Says) -> None:
     shown = brackets.encode(BracketGenerator().text)[None]
     last = BracketGenerator().text.rindex("a")
     moved = leaks.influence(evidence.model("published"), shown, len(VOCABULARY))
-    lesson("Earlier bars move", where=bool((moved[:last, last] > 0.01).all()))
+    lesson("Earlier bars move", where=(moved[:last, last] > 0.01).all())
     proof("Its loss is a quarter of a nat below the floor", failed=[told(BELOW)],
           where=round(4 * middle("published"), 1) == -1)
     lesson("As published the model pays less than anybody can",
@@ -111,14 +112,13 @@ def of_readings(lesson: Says, proof: Says, teacher: Says) -> None:
            "one in 160,000", "That is worse than to know nothing",
            "the published model does worse than knowing nothing",
            "it did worse than knowing nothing",
-           where=bool((alone > 6 * NOTHING).all()) and round(math.exp(12), -4) == 160_000)
+           where=(alone > 6 * NOTHING).all() and round(math.exp(12), -4) == 160_000)
     proof("pays more than six times as much in every seed", where=6 < alone.min() / NOTHING < 7)
-    teacher("show that the loss on *prefixes* is terrible", where=bool((alone > NOTHING).all()))
+    teacher("show that the loss on *prefixes* is terrible", where=(alone > NOTHING).all())
     no_dearer = [verdicts.within(found().saw(kind, "loss on prefixes"), found().saw(kind, "loss"),
                                    1e-3) for kind in ("published, masked", "corrected")]
-    seeds = COUNT[RECORDED.seeds]
-    lesson(f"{seeds} models of either kind, trained for one and a half times as long",
-           where=LIVE.steps * 1.5 == RECORDED.steps)
+    lesson(f"{COUNT[RECORDED.seeds]} models of either kind, trained for one and a half times as "
+           "long", where=LIVE.steps * 1.5 == RECORDED.steps)
     lesson("With a mended mask they pay on beginnings what they pay on whole strings",
            held=[told(HONEST)], where=no_dearer[0])
     proof("The mended ones pay what they pay on whole strings", where=all(no_dearer))
@@ -132,28 +132,28 @@ def of_readings(lesson: Says, proof: Says, teacher: Says) -> None:
     proof("The published mask makes attention even; the mended one keeps it to the past",
           where=bool((even - 1 / len(even)).abs().max() < 1e-6) and not held.triu(1).any())
     large = {kind: run["excess"][-1] for kind, run in found().published["runs"].items()}
-    for page, words in ((lesson, "At full size [the loss falls below the floor as well]"),
-                        (proof, "At the published size, too, the loss ends below the floor")):
-        page(words, where=max(large["published"]) < 0 < min(large["corrected"]))
+    below = max(large["published"]) < 0 < min(large["corrected"])
+    lesson("At full size [the loss falls below the floor as well]", where=below)
+    proof("At the published size, too, the loss ends below the floor", where=below)
 
 
 @torch.no_grad()
 def of_parts(_: Says, proof: Says, teacher: Says) -> None:
     streams, halt = told("Corrected: “Opposed streams”"), told("Corrected: “per-token halting”")
     proof("all five parts mended they do what they are called", held=[streams, halt])
-    for page, words in ((proof, "the whole buys no lower loss than plain recursion that shows"),
-                        (teacher, "the whole is not lower than a plain recursion")):
-        page(words, untold=part("corrected", "plain recursion"))
+    plain = part("corrected", "plain recursion")
+    proof("the whole buys no lower loss than plain recursion that shows", untold=plain)
+    teacher("the whole is not lower than a plain recursion", untold=plain)
     before = found().inside["runs"]["published"]["untrained"]
     steps, tension = found().at_work("published")[1].split([1, 2], -1)
     proof("Keys that are never read get no gradient", where=before["gradient of the keys"] == 0)
     proof("the tension is 1 whatever the input", "moves it, but nowhere near 0.15",
           where=round(before["tension"], 2) == 1 and bool(tension.min() > 0.4))
     proof("As published hardly a token halts; corrected, some do", held=[halt],
-          where=bool(steps.min() > STEPS - 0.01))
+          where=steps.min() > STEPS - 0.01)
     seen = evidence.model("corrected").observe(brackets.encode("(a()(b))")[None])[1]
     proof("Once mended, the two readings differ", held=[streams],
-          where=bool(seen.tension[0, 0].max() > 0.1))
+          where=seen.tension[0, 0].max() > 0.1)
     change = found().tension("no halting")[:, -1] - found().tension("no halting")[:, 0]
     proof("in some seeds tension is higher where there is doubt and in others lower",
           "along the recursion it falls in some and rises in others",
@@ -172,11 +172,11 @@ def of_parts(_: Says, proof: Says, teacher: Says) -> None:
             failed=part("corrected", "neither"))
     without, whole = (found().tension(k)[:, 0] for k in ("no tension gate", "corrected"))
     proof("The outlier is the kind without a gate", held=part("corrected", "no tension gate"))
-    proof(f"({span(without, 2)} at the first step, where the gate keeps it at {span(whole, 2)})")
-    proof("a token takes three and a half of the six steps on average",
+    proof(f"({span(without, 2)} at the first step, where the gate keeps it at {span(whole, 2)})",
+          "a token takes three and a half of the six steps on average",
           where=3.4 < found().steps("no tension gate").mean() < 3.6)
     proof("Where nothing halts the harm is gone",
-          where=bool(found().ends["neither"].max() < found().ends["no tension gate"].min()))
+          where=found().ends["neither"].max() < found().ends["no tension gate"].min())
     proof("By their medians all kinds but one end within "
           f"{number(1000 * (rest[-1] - rest[0]), 0)} thousandths of a nat of each other",
           where=worst == middle("no tension gate") > 2 * rest[-1])
@@ -225,12 +225,12 @@ def of_bans(writing: Says) -> None:
     writing("may write nothing but filler until it has to close", where=fillers > 0)
     removed = evidence.removals(evidence.model("published, masked"), "((a)((")
     mean = {name: sum(shares) / len(shares) for name, shares in removed.items()}
-    writing("they take next to nothing here", where=mean["trained"] < 0.001)
-    four = len(removed["trained"])
-    writing("Its text is over after four characters, far from the limit", where=four == 4)
-    tenth = round(sum(removed["untrained"][:four]) / four, 1) == 0.1
+    writing("they take next to nothing here",
+            "Its text is over after four characters, far from the limit",
+            where=mean["trained"] < 0.001 and len(removed["trained"]) == 4)
     writing("it loses a tenth on the same four, about a third on average",
-            where=tenth and 0.28 < mean["untrained"] < 0.38)
+            where=round(sum(removed["untrained"][:4]) / 4, 1) == 0.1
+            and 0.28 < mean["untrained"] < 0.38)
     fresh = LanguageModel(recipe.MENDED, Generator().manual_seed(0))
     steps = decoding.generate(fresh, "((a)((", 14).steps
     published = decoding.generate(evidence.model("published"), "((a)((", 20, stop_on_closed=False)

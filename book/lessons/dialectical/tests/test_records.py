@@ -55,7 +55,6 @@ def test_the_kept_weights_are_those_of_the_first_seed():
 @pytest.mark.slow
 def test_the_kinds_cost_what_the_whole_costs():
     """Their widths stand in the recipe, for it takes seconds to find them: none is nearer."""
-
     length = recipe.TASK.length
     whole = measure.operations(recipe.WHOLE, length)
     for kind, config in measure.ablations(recipe.WHOLE, length).items():
@@ -99,7 +98,7 @@ def test_the_head_on_the_page_is_the_packages():
     ours = run("head", "rest")["Head"]()
     assert not ours.load_state_dict(package.state_dict(), strict=False).missing_keys
     z = torch.randn(2, 7, recipe.MENDED.width, generator=Generator().manual_seed(1))
-    torch.testing.assert_close(ours(z), package(z))
+    assert_close(ours(z), package(z))
 
 
 def test_the_line_with_the_bug_and_what_shows_it_fit_a_phone():

@@ -15,17 +15,16 @@ from book.lessons.triple_product.widget import TripleProductExplorer
 from book.site.dependencies import lesson_page
 from tests import exercises
 
-SECOND = "triple_product_volume"
-CELLS = exercises.cells(exercises.ROOT / lesson_page("triple_product"))
-SCORES = exercises.cells(exercises.ROOT / lesson_page("triple_product").with_stem(SECOND))
+PAGE = exercises.ROOT / lesson_page("triple_product")
+CELLS = exercises.cells(PAGE) | exercises.cells(PAGE.with_stem("triple_product_volume"))
 
 
 @pytest.mark.parametrize("score", recipe.KINDS)
 def test_the_lessons_model_is_the_packages(score):
     """Its cells, run with other weights, off the start, where β is the same for every head."""
     scope: dict[str, Any] = {"torch": torch, "F": torch.nn.functional}
-    exec("\n\n".join(CELLS[name] for name in ("turn", "model-cell")), scope)
-    exec("\n\n".join(SCORES[name] for name in ("plane-cell", "score-cell")), scope)
+    for name in ("turn", "model-cell", "plane-cell", "score-cell"):
+        exec(CELLS[name], scope)
     generator = Generator().manual_seed(4)
     layer = AttentionOnly(recipe.ONE_LAYER[score], generator).layers[0]
     with torch.no_grad():

@@ -28,8 +28,8 @@ def middle(kind: str, step: int = TRAINED) -> float:
     return median(R.solved(kind, "minimal", step))
 
 
-def above(better: Tensor, *worse: Tensor) -> bool:
-    return bool(better.min() > torch.cat(worse).max())
+def above(better: Tensor, *worse: Tensor) -> Tensor:
+    return better.min() > torch.cat(worse).max()
 
 
 def said(page: Reading) -> None:
@@ -55,7 +55,7 @@ def what_looking_again_brings(lesson: Says, evid: Says, teaching: Says) -> None:
     lesson("One look solves some, eight looks nearly all",
            "Its loss never comes down to 0, because first looks count too, and they are often "
            "wrong",
-           where=bool(first.min() > 0.2) and bool(first.max() < 0.6 and (eight > 0.95).all()))
+           where=first.min() > 0.2 and first.max() < 0.6 and (eight > 0.95).all())
     lesson("At first it solves nothing, and that is normal",
            where=not any(any(each["minimal by step"][:2]) for each in R.members()))
     lesson(f"the small network solves {many} of a hundred, by the median of four trainings",
@@ -73,10 +73,8 @@ def what_looking_again_brings(lesson: Says, evid: Says, teaching: Says) -> None:
     mixed, met = R.solved(DEEP, "mixed"), [m["seen"]["right"][0] for m in R.members(DEEP)]
     lesson(f"it solves {percent(median(mixed), 0)} of a hundred, and of such as it may have met in "
            f"training {percent(median(torch.tensor(met)), 0)}")
-    alone = of_100(recipe.ONE_STEP, 1)
-    apart_solve = of_100(recipe.REREADING, 1)
-    lesson(f"used again within a look: {of_100(recipe.SHARING, 1)} where four sets of "
-           f"weights solve {apart_solve}", held=[shares])
+    alone, shared, apart_solve = (of_100(kind, 1) for kind in (
+        recipe.ONE_STEP, recipe.SHARING, recipe.REREADING))
     lesson(f"looking again: {many} where a network trained for one look solves {alone}",
            held=[again])
     lesson("each of its eight looks costs as much as the one of the larger", where=abs(
@@ -84,16 +82,16 @@ def what_looking_again_brings(lesson: Says, evid: Says, teaching: Says) -> None:
     lesson(f"Row 1 was trained for one look alone, and solves {alone} of a hundred",
            "One look is four uses of two layers, so it is eight layers deep. So is the larger "
            "network",
-           f"It solves {of_100(recipe.SHARING, 1)}, and with four trainings of each, that may be "
+           f"It solves {shared}, and with four trainings of each, that may be "
            "no difference",
            untold=[apart], where=recipe.USES * LIVE.config.layers == 8
            == recipe.baselines()[DEEP].config.layers)
-    lesson(f"and it solves {apart_solve}.", held=[shares])
     lesson(f"our larger network, which solves {once}", untold=[reads])
-    lesson("The fall comes where each use gets weights of its own",
+    lesson(f"used again within a look: {shared} where four sets of weights solve {apart_solve}",
+           f"and it solves {apart_solve}.", "The fall comes where each use gets weights of its own",
            "So in one look it helped to use the same weights again",
-           f"in one look they solve {of_100(recipe.SHARING, 1)}, and four sets of weights "
-           f"{apart_solve}", held=[shares])
+           f"in one look they solve {shared}, and four sets of weights {apart_solve}",
+           held=[shares])
     lesson("Most of that gap opened where the same weights were not used again", held=[shares],
            where=2 * (middle(recipe.SHARING, 1) - middle(recipe.REREADING, 1))
            > middle(TRM_LIVE, TRAINED) - middle(DEEP, 1))
@@ -111,12 +109,12 @@ def the_recipe(lesson: Says, evid: Says, teaching: Says) -> None:
     lesson("one network of two layers", "A look uses it four times, which makes eight layers",
            f"eight looks are {TRAINED * recipe.USES * LIVE.config.layers} layers deep",
            where=(LIVE.config.layers, recipe.USES, TRAINED) == (2, 4, 8))
-    as_said = (so.seats, so.steps, so.halt_weight, so.exploration) == (64, 8, 0.5, 0.1)
     taken = [round(recipe.LOOK * seats * steps / 60) for seats, steps in recipe.PAGE.items()]
     lesson("It takes some minutes", where=taken[:2] == [3, 2])
     evid("Picture 64 seats", "that has had its eight steps leaves", "at half weight",
-         "except on a tenth of the seats", where=as_said)
-    evid(f"0.999 to the power of {LIVE.steps} is {0.999**LIVE.steps:.2f}")
+         "except on a tenth of the seats",
+         f"0.999 to the power of {LIVE.steps} is {0.999**LIVE.steps:.2f}",
+         where=(so.seats, so.steps, so.halt_weight, so.exploration) == (64, 8, 0.5, 0.1))
 
 
 def the_puzzles(lesson: Says, evid: Says, teaching: Says) -> None:
@@ -204,7 +202,7 @@ def the_kinds(lesson: Says, evid: Says, teaching: Says) -> None:
          where=THINK == 16)
     easy, hard = (R.by_group(name).quantile(0.5, dim=1) for name in ("1–2", "6"))
     evid("Puzzles that take more rounds need more steps",
-         where=bool(easy[0] > hard[0] and hard[-1] > hard[0] + 0.3))
+         where=easy[0] > hard[0] and hard[-1] > hard[0] + 0.3)
 
 
 def what_it_knows(lesson: Says, evid: Says, teaching: Says) -> None:
@@ -229,16 +227,15 @@ def what_it_knows(lesson: Says, evid: Says, teaching: Says) -> None:
          f"average, where thinking on solves {percents(on)}. Asking for 0.95 takes "
          f"{span(later, 2)} steps, and solves {percents(solved)}", failed=[stopping])
     teaching("At a level of 0.95 it takes two or three looks, and loses next to nothing",
-             where=bool(((on - solved).abs() < 0.005).all()
-                        and ((later - 2.75).abs() < 0.75).all()))
+             where=((on - solved).abs() < 0.005).all() and ((later - 2.75).abs() < 0.75).all())
     teaching("They do, a little, and almost nothing that was solved is lost",
-             where=bool((on > R.solved(TRM_LIVE)).all() and FEW_LOST))
+             where=(on > R.solved(TRM_LIVE)).all() and FEW_LOST)
     gains = [seed[1, 4] - R.solved(TRM_LIVE, kind, 1)[i]
              for kind in KINDS for i, seed in enumerate(R.stops(kind))]
     evid("Looks are saved where they are not needed", where=min(gains) > 0.1)
     first = R.solved(TRM_LIVE, "minimal", 1).sort().values - torch.tensor([0.25, 0.25, 0.5, 0.5])
     evid("solves half of them and that of the other two a quarter",
-         where=bool(first.abs().max() < 0.07))
+         where=first.abs().max() < 0.07)
     mind, answer, n = R.legible("mind"), R.legible("answer"), LIVE.config.latent_steps
     evid(f"the head reads {percents(mind[0], 0)} of the blanks right in $z$, after three thoughts "
          f"{percents(mind[n - 1], 0)}, and the answer that follows has {percents(answer[n], 0)}; "
@@ -255,7 +252,7 @@ def the_parts(lesson: Says, evid: Says, teaching: Says) -> None:
     evid(f"still gains from a second ({percents(one, 0)} of minimal puzzles, then "
          f"{percents(two, 0)}), and then drifts: after {THINK} its seeds solve "
          f"{', '.join(shares[:-1])} and {shares[-1]} %",
-         where=bool((two > one).all() and (last < two).all()))
+         where=(two > one).all() and (last < two).all())
     evid("Early halting may help as well, which cannot be told", untold=[told("Halting early")])
     teaching("The claims table says what four seeds say", untold=[told("Averaged weights")])
     left = {kind: R.unsolved(kind) for kind in claims.NAMES}
@@ -289,7 +286,7 @@ def counted(lesson: Says, evid: Says, teaching: Says) -> None:
     hurried.load_state_dict(model.state_dict())
     right = measure.solve(hurried, (given[:300], solved[:300]), TRAINED).right.float().mean(1)
     lesson("on 300 boards: after one look hardly one is right, and after eight about seven in ten",
-           where=bool(right[0] < 0.01 and 0.65 < right[-1] < 0.75))
+           where=right[0] < 0.01 and 0.65 < right[-1] < 0.75)
     wrong = (~seen.right[-1]).nonzero()[:, 0]
     surest = int(wrong[seen.halt[-1, wrong].argmax()])
     written = model.trace(given[surest][None], TRAINED)[0][-1, 0].argmax(-1)
@@ -303,7 +300,7 @@ def counted(lesson: Says, evid: Says, teaching: Says) -> None:
            "Sudoku, but for another puzzle",
            "Of a thousand boards this is the mistake that it is surest of",
            where=flawless and len(given) == 1000
-           and bool((given[surest] == TASK.read(figures.MISREAD)[0]).all()))
+           and given[surest].equal(TASK.read(figures.MISREAD)[0]))
 
 
 def counted_at_night(lesson: Says, evid: Says, teaching: Says) -> None:
@@ -311,10 +308,10 @@ def counted_at_night(lesson: Says, evid: Says, teaching: Says) -> None:
     chance = seen.halt[0].sigmoid()
     doubted = seen.right[:, (chance > 0.5) & (chance < 0.7)].float().mean(1)
     mended = (doubted[-1] - doubted[0]) / (1 - doubted[0])  # of those that were wrong
-    so = round(10 * doubted[0].item()) == 6 and bool(mended > 0.85)
     lesson("many of those that are wrong would be right a look later",
-           where=bool(doubted[1] > doubted[0] + 0.1))
-    teaching("But nearly all of the other four are right some looks later", where=so)
+           where=doubted[1] > doubted[0] + 0.1)
+    teaching("But nearly all of the other four are right some looks later",
+             where=round(10 * doubted[0].item()) == 6 and mended > 0.85)
     bank, tested = recipe.BANK.grids(), recipe.VALIDATION["mixed"].sample()[1]
     anyone, known = TASK.grids(2000, Generator().manual_seed(5)), TASK.class_key(bank)
     share = torch.isin(TASK.class_key(anyone), known).float().mean().item()

@@ -16,13 +16,12 @@ from book.lessons.trm.widget import PUZZLE, SudokuExplorer, Used, recursion
 from book.site.dependencies import lesson_page
 from tests import exercises, packed
 
-LESSON = exercises.ROOT / lesson_page("trm")
-CELLS = exercises.cells(LESSON)
+CELLS = exercises.cells(exercises.ROOT / lesson_page("trm"))
 
 
-def scope(cell: str) -> dict:
-    found = {"torch": torch, "F": torch.nn.functional}
-    exec(CELLS[cell], found)
+def scope(*cells: str) -> dict:
+    found = {"torch": torch, "nn": torch.nn, "F": torch.nn.functional}
+    exec("\n\n".join(CELLS[cell] for cell in cells), found)
     return found
 
 
@@ -33,9 +32,7 @@ def test_the_lessons_look_is_the_packages():
         for p in model.parameters():
             p.add_(0.1 * torch.randn(p.shape, generator=generator))
     boards, _ = recipe.TASK.sample(5, generator)
-    found = scope("rest-cell")
-    exec(CELLS["model-cell"], found)
-    look, weights = found["look"], dict(model.named_parameters())
+    look, weights = scope("rest-cell", "model-cell")["look"], dict(model.named_parameters())
     state = ours = model.start(5)
     for _ in range(3):
         state, digits, q = model(boards, state)
@@ -123,22 +120,19 @@ def test_what_the_reader_chose_stays_until_boards_have_another_shape():
 
 
 REFUSED = [
-    ({"config": replace(SMALL, mixer="attention", width=16)}, "mixer 'mlp', not 'attention'"),
-    (
-        {"task": Sudoku(2, 5), "config": replace(SMALL, cells=100, vocabulary=11)},
-        "9 digits, not 10",
-    ),
-    ({"task": Sudoku(2, 2)}, "boards have 16 cells and a vocabulary of 5; .* for 36 and 7"),
+    (TASK, replace(SMALL, mixer="attention", width=16), "mixer 'mlp', not 'attention'"),
+    (Sudoku(2, 5), replace(SMALL, cells=100, vocabulary=11), "9 digits, not 10"),
+    (Sudoku(2, 2), SMALL, "boards have 16 cells and a vocabulary of 5; .* for 36 and 7"),
 ]
 
 
-@pytest.mark.parametrize(("change", "sentence"), REFUSED)
-def test_what_no_page_can_show_is_neither_loaded_nor_taught(change, sentence):
+@pytest.mark.parametrize(("task", "config", "sentence"), REFUSED)
+def test_what_no_page_can_show_is_neither_loaded_nor_taught(task, config, sentence):
     widget = SudokuExplorer()
     with pytest.raises(ValueError, match=sentence):
-        widget.load(**{"name": "a", "numbers": numbers(), "config": SMALL, "task": TASK} | change)
+        widget.load("a", numbers(), config, task)
     with pytest.raises(ValueError, match=sentence):
-        widget.teach(**recipe.lesson() | {"config": SMALL, "task": TASK} | change)
+        widget.teach(**recipe.lesson() | {"config": config, "task": task})
     assert widget.runs == widget.lesson == {}
 
 
@@ -163,8 +157,7 @@ def test_a_use_of_the_network_is_a_thought_or_an_answer():
 
 
 def test_the_lessons_loop_uses_one_layer_again_and_again():
-    found = {"torch": torch, "nn": torch.nn}
-    exec(CELLS["meet-cell"], found)
+    found = scope("meet-cell")
     layer, x = found["layer"].eval(), torch.randn(1, 36, 64, generator=Generator().manual_seed(2))
     h = torch.zeros_like(x)
     for _ in range(8):

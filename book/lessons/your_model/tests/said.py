@@ -16,19 +16,18 @@ def said(page: Reading) -> None:
            where=float(loss) < 0.01)  # fmt: skip
     skips = cells["planted"].split()[-1] == "abcegikmoqs" and "abc → egikmoqs" in cells["opens"]
     lesson("Then it writes as above", "and left out every second letter", where=skips)
-    shifted = "each logit answers for the token after the next" in cells["ask"]
-    lesson("Together they ask at the `c` for the `e`",
-           where=shifted and "At the c: first d, then e" in cells["shifts"])  # fmt: skip
     lesson(f"Such a blind guess costs ln 26, which is {math.log(26):.3f}")
-    lesson("so it was asked for the letter after the next", where=shifted)
+    lesson("Together they ask at the `c` for the `e`",
+           "so it was asked for the letter after the next",
+           where="each logit answers for the token after the next" in cells["ask"]
+           and "At the c: first d, then e" in cells["shifts"])  # fmt: skip
     ends = [float(end) for end in re.findall(r"(?:ends at|letter:) (\d[.]\d+)", cells["curves"])]
     lesson("Here the two losses lie on each other", where=len(ends) == 2 and max(ends) < 0.01)
     lesson("Now it says the alphabet", where=cells["mended"] == "abcdefghijk")
 
-    more = cells["more-figure"]
     asked = ("answers for token 0 of row 1", "row 1 weighs 0.125, of row 0 0.25", "padding is")
     three = f"{COUNT[len(asked)].capitalize()} more things were asked by mistake"
-    lesson(three, where=all(words in more for words in asked))
+    lesson(three, where=all(words in cells["more-figure"] for words in asked))
     mine = cells["yours-asked"].splitlines()
     ok = all(line.startswith("ok") for line in mine) and "answers for the next token" in mine[0]
     lesson("Of the small recurrent network of that example it says, among other things:", where=ok)
