@@ -22,11 +22,8 @@ from .checked import recalled
 
 ROOT = Path(__file__).parents[1]
 CHAPTERS = sorted(ROOT / lesson_page(stem) for stem in lesson_stems(ROOT))
-EVIDENCE = [
-    path
-    for path in sorted((ROOT / "book").glob("lessons/*/*.ipynb"))
-    if path.stem != path.parent.name  # what stands below a lesson may have exercises of its own
-]
+EVIDENCE = sorted(p for p in ROOT.glob("book/lessons/*/*.ipynb") if p.stem != p.parent.name)
+"""What stands below a lesson, which may have exercises of its own."""
 
 
 @cache
