@@ -107,8 +107,7 @@ BUILT = ("LICENSE", "README.md", "pyproject.toml", "book/pyproject.toml")
 def little_book(folder: Path) -> Path:
     package = '"""Tiny."""\n\n__version__ = "0.2.0"\n'
     files: dict[str, Any] = {f"{name}/__init__.py": package for name in ("book", "attn_notes")}
-    for name in BUILT:
-        files[name] = (ROOT / name).read_bytes()
+    files |= {name: (ROOT / name).read_bytes() for name in BUILT}
     files["_toc.yml"] = "format: jb-book\nroot: book/lessons/tiny/tiny\n"
     lesson = nbformat.read(ROOT / lesson_page("deep_qkv"), as_version=4)
     lesson.cells = [c for c in lesson.cells if re.match("setup$|exercise-floor", c.id)]

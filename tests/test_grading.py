@@ -273,7 +273,6 @@ def test_an_odd_file_costs_one_row_and_the_row_says_why(tmp_path):
         packed(tmp_path / "all.zip", files): dict.fromkeys(NAMES_OF.values(), ""),
         folder: {"a folder": "is a folder", "a link": "is a link", "eve": "pipe is no file"},
     }
-    assert len(files) + len(ways[folder]) >= 60
     for source, besides in ways.items():
         handed_in = submissions.read(source, SORTERS)
         assert len({one.mark for one in handed_in}) >= len(handed_in) - len(NAMES_OF)
@@ -298,9 +297,7 @@ HEADS = [(6, 1, "locked by a password"), (8, 9, "packed in a way"), (14, 7, "dam
 
 
 @pytest.mark.parametrize(("offset", "value", "said"), HEADS)
-def test_a_file_that_the_zip_of_the_class_itself_cannot_give_costs_one_row(
-    offset, value, said, tmp_path
-):
+def test_a_file_that_the_classes_zip_cannot_give_costs_one_row(offset, value, said, tmp_path):
     """The first of three, whose heads are changed in the zip that the platform made."""
     source = packed(tmp_path / "all.zip", {f"{n}/x.ipynb": BOOK for n in ("ada", "eve", "zoe")})
     source.write_bytes(both_heads(source.read_bytes(), offset, bytes([value])))
@@ -700,9 +697,7 @@ def test_what_is_kept_is_of_its_checks_and_not_of_a_sentence(tmp_path):
     assert marks[0] != marks[1] == marks[2] != grading.mark_of(tmp_path, SORTERS, 8)
     path = tmp_path / grading.RESULTS
     assert grading.results(path) == {}
-    path.write_text(
-        '{"key": "a", "student": [], "row": {}}\n{"key": "c"}\n{"key": "b", "ro', "utf-8"
-    )
+    path.write_text('{"key": "a", "student": [], "row": {}}\n{"key": "c"}\n{"key": "b"', "utf-8")
     assert grading.results(path) == {"a": {"key": "a", "student": [], "row": {}}}
 
 
@@ -766,9 +761,7 @@ def test_moodles_worksheet_is_filled_whatever_its_language(language, alone, tmp_
     assert worth.replace("13", "27").replace("50", "00").encode() in there.read_bytes()
 
 
-@pytest.mark.parametrize(
-    "head", ["ID number", "ID-Nummer", "Num\xe9ro d\u2019identification", "Matr."]
-)
+@pytest.mark.parametrize("head", ["ID number", "ID-Nummer", "Num\xe9ro d’identification", "Matr."])
 def test_a_number_that_is_not_a_students_own_is_said(head, tmp_path):
     """In Moodle's worksheet the column stands right of the name, where a teacher may see it."""
     path, there = tmp_path / "sheet.csv", tmp_path / "filled.csv"
