@@ -594,15 +594,12 @@ def test_a_group_gets_what_one_of_it_hands_in_and_is_not_told_to_be_alike():
 
 DAYS = [
     ("2027-03-09T23:59:30", "", {}, 1.0),  # the ninth is the day, and a minute is whole
-    ("2027-03-10T00:01:00", "", {}, 0.9),
-    ("2027-03-11T00:01:00", "", {}, 0.8),
     ("2027-03-30T00:01:00", "", {}, 0.0),
     ("2027-03-09T20:00:00", "", {"due": "18:00"}, 0.9),
     ("", "2027-03-09 23:30:00.123456 UTC", {}, 0.9),  # after midnight there
     ("", "2027-03-09 22:30:00.123456 UTC", {}, 1.0),
     # The clock is changed on 28 March: the day after the deadline has 23 hours, and is one day.
     ("2027-03-28T23:50:00", "", {"extensions": {"Ada": {5: date(2027, 3, 27)}}}, 0.9),
-    ("", "2027-03-28 21:50:00.1 UTC", {"extensions": {"Ada": {5: date(2027, 3, 27)}}}, 0.9),
     ("", "2027-03-28 22:10:00.1 UTC", {"extensions": {"Ada": {5: date(2027, 3, 27)}}}, 0.8),
     ("2027-03-10T00:01:00", "", {"extensions": {"Ada": {5: date(2027, 3, 10)}}}, 1.0),
     ("2027-03-10T00:01:00", "", {"extensions": {"7": {5: date(2027, 3, 10)}}}, 1.0),
