@@ -22,11 +22,8 @@ from .checked import recalled
 
 ROOT = Path(__file__).parents[1]
 CHAPTERS = sorted(ROOT / lesson_page(stem) for stem in lesson_stems(ROOT))
-EVIDENCE = [
-    path
-    for path in sorted((ROOT / "book").glob("lessons/*/*.ipynb"))
-    if path.stem != path.parent.name  # what stands below a lesson may have exercises of its own
-]
+EVIDENCE = sorted(p for p in ROOT.glob("book/lessons/*/*.ipynb") if p.stem != p.parent.name)
+"""What stands below a lesson, which may have exercises of its own."""
 
 
 @cache
@@ -110,8 +107,7 @@ BUILT = ("LICENSE", "README.md", "pyproject.toml", "book/pyproject.toml")
 def little_book(folder: Path) -> Path:
     package = '"""Tiny."""\n\n__version__ = "0.2.0"\n'
     files: dict[str, Any] = {f"{name}/__init__.py": package for name in ("book", "attn_notes")}
-    for name in BUILT:
-        files[name] = (ROOT / name).read_bytes()
+    files |= {name: (ROOT / name).read_bytes() for name in BUILT}
     files["_toc.yml"] = "format: jb-book\nroot: book/lessons/tiny/tiny\n"
     lesson = nbformat.read(ROOT / lesson_page("deep_qkv"), as_version=4)
     lesson.cells = [c for c in lesson.cells if re.match("setup$|exercise-floor", c.id)]

@@ -50,10 +50,6 @@ def at(book, name):
     return next(i for i, cell in enumerate(book.cells) if cell.id == name)
 
 
-def code(source):
-    return nbformat.v4.new_code_cell(source)
-
-
 def change(does):
     """What does something with a notebook becomes what makes a habit: `puts(name, source)`."""
     return lambda *given: lambda book, week: does(book, week, *given)
@@ -83,15 +79,17 @@ def rewrites(book, week, name, source):
 def adds(book, week, below, name, *sources):
     """Cells above another, or so many below."""
     place = at(book, name) + below
-    book.cells[place:place] = map(code, sources)
+    book.cells[place:place] = map(nbformat.v4.new_code_cell, sources)
 
 
 above = partial(adds, 0)
+below_all = partial(adds, 2, "verdict")
 
 
 @change
 def both(book, week, *changes):
-    return [made for each in changes if (made := each(book, week)) is not None] or None
+    for each in changes:
+        each(book, week)
 
 
 @change
@@ -153,11 +151,6 @@ def page(book, week):
     saved = [{"name": name, "answer": book.cells[at(book, name)].source} for name in names]
     both(*map(stub, names))(book, week)
     return {"x.ipynb": book, "answers.json": {"lesson": week.stem, "exercises": saved}}
-
-
-@change
-def ends(book, week, source):
-    book.cells.append(code(source))
 
 
 BOTH_CHECKS = "checks.floor(floor)\nchecks.future_leak(future_leak)"
@@ -236,13 +229,13 @@ RIGHT = {
     "neither": stripped("id", "metadata"), "format before": old, "program": program,
     "zip": in_zip, "two files": two, "page and notebook": page,
     "no checks": drops(*(f"{name}-check" for name in ("floor", "leak", "rank", "verdict"))),
-    "checks at the end": both(drops("floor-check", "leak-check"), ends(BOTH_CHECKS)),
+    "checks at the end": both(drops("floor-check", "leak-check"), below_all(BOTH_CHECKS)),
     "no setup": drops("floor-setup"),
     "star": both(above("floor", "from book.lessons.deep_qkv.checks import floor as look"),
                  puts("floor-check", "look(floor)")),
     # A helper below the cell that needs its value, by somebody who went back and forth.
     "back and forth": both(floor("scale = HALF\n" + FLOOR.replace("2 *", "scale *")),
-                           ends("HALF = 2")),
+                           below_all("HALF = 2")),
     "own file": both(above("floor", "open('two.txt', 'w').write('2')"),
                      floor(FLOOR.replace("2 *", "int(open('two.txt').read()) *"))),
     "says not yet": says("floor", "Not yet: it was not."),
@@ -269,22 +262,14 @@ VERDICTS = {
     "number and no answer": ("{}\nanswer = {{'p': ..., 'verdict': ...}}", 0),
 }  # fmt: skip
 """Answers that are worth as much."""
-SAID_TO_BE_RIGHT = {
-    "says right": "def floor(n, k): return n",
-    "lost helper": "def floor(n, k): return helper(n, k)",
-}
+NOT_HERE = says("floor", "Right: it is.")
 
 HABITS = {
     **{name: (change, "2 4 0 3 3") for name, change in RIGHT.items()},
     **{name: (floor(source), f"{worth} 4 0 3 3") for name, (source, worth) in OTHER_FLOORS.items()},
-    **{
-        name: (rewrites("verdict", source), f"2 4 0 3 {worth}")
-        for name, (source, worth) in VERDICTS.items()
-    },
-    **{
-        name: (both(floor(source), says("floor", "Right: it is.")), "? 4 0 3 3")
-        for name, source in SAID_TO_BE_RIGHT.items()
-    },
+    **{n: (rewrites("verdict", x), f"2 4 0 3 {worth}") for n, (x, worth) in VERDICTS.items()},
+    "says right": (both(floor("def floor(n, k): return n"), NOT_HERE), "? 4 0 3 3"),
+    "lost helper": (both(floor("def floor(n, k): return helper(n, k)"), NOT_HERE), "? 4 0 3 3"),
     "not begun": (both(*map(stub, ("floor", "leak", "rank", "verdict"))), "0 0 0 0 0"),
     "wrong gate": (puts("rank", "answer = 1, 2"), "2 4 0 0 3"),
 }
@@ -296,7 +281,6 @@ def handed_in(week):
     for number, (name, (change, _)) in enumerate(HABITS.items()):
         book = sheet(week)
         made = change(book, week)
-        made = made[0] if isinstance(made, list) else made
         if not isinstance(made, dict):
             made = {"Blatt (1).ipynb": made or book}
         folder = f"{name}_{number}_assignsubmission_file_"

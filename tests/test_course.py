@@ -90,9 +90,7 @@ def retitle(page, title, into):
 # Nothing is lost
 
 
-def test_nothing_is_lost_and_what_was_mended_is_taken_over_where_nobody_has_worked(
-    make, book, folder, tmp_path
-):
+def test_nothing_is_lost_and_what_is_mended_comes_where_nobody_worked(make, book, folder, tmp_path):
     assert make("--seed", "7").count("new  ") == len(manifest.parts(manifest.written(folder)))
     before = exercises.contents(folder)
     assert make() == "Nothing has changed.\n" and exercises.contents(folder) == before
@@ -123,9 +121,7 @@ def test_nothing_is_lost_and_what_was_mended_is_taken_over_where_nobody_has_work
 
 
 @pytest.mark.parametrize("parts", range(1, 5))
-def test_a_call_that_is_cut_short_leaves_nothing_that_looks_like_a_persons(
-    parts, make, book, folder, monkeypatch
-):
+def test_a_call_cut_short_leaves_nothing_like_a_persons(parts, make, book, folder, monkeypatch):
     move, moved = shutil.move, []
 
     def full(source, target):
@@ -163,8 +159,7 @@ def test_what_was_chosen_stands_in_a_teachers_file(make, book, folder):
     make("--day", "monday")
     others = {"--seed": "8", "--day": "sunday", "--hints": "no", "--start": "2027-03-01"}
     for option, value in others.items():
-        told = value.replace("no", "False")
-        assert f"write {told} there" in make(option, value, fails=True)
+        assert f"write {value.replace('no', 'False')} there" in make(option, value, fails=True)
     assert text_of(path) == "# mine\nseed: 7\n"
 
 
@@ -238,10 +233,8 @@ def test_the_days_are_those_of_the_week_that_was_chosen(made):
 
 @pytest.mark.slow
 def test_a_course_of_three_weeks_in_another_order_on_other_days(folder, capsys):
-    told = (
-        "start: 2027-02-01\nday: tuesday\ndates: {2: 2027-02-11}\nweeks: [trm, attention, deep_qkv]"
-    )
-    chosen_of(told, folder)
+    told = "start: 2027-02-01\nday: tuesday\ndates: {2: 2027-02-11}\n"
+    chosen_of(f"{told}weeks: [trm, attention, deep_qkv]", folder)
     before = capsys.readouterr().out.partition("new  ")[0]
     assert before.splitlines()[:5] == [
         "Week 1, Think longer, not larger, builds on Attention, seen whole, which comes later.",
@@ -349,8 +342,7 @@ own:
 def test_points_and_exercises_of_ones_own_are_followed(folder):
     chosen_of(OWN, folder)
     (there,) = folder.glob("students/week-1-*/")
-    sheet = nbformat.read(there / "week-1-homework.ipynb", as_version=4)
-    text = "\n".join(cell.source for cell in sheet.cells)
+    text = "\n".join(exercises.cells(there / "week-1-homework.ipynb").values())
     assert re.findall(r"## Exercise (\d): (.*?) \((\d) points", text) == [
         ("1", "a softmax by hand", "5"),
         ("2", "make the mask, in Python", "2"),

@@ -27,7 +27,6 @@ from book.kit.trying import LateError, at_most
 from . import exercises
 from .exercises import CHAPTERS, EVIDENCE, ROOT
 
-Patch = pytest.MonkeyPatch
 EXERCISES = [
     pytest.param(page, name, id=f"{page.parent.name}-{page.stem}-{name}")
     for page in (*CHAPTERS, *EVIDENCE)
@@ -55,8 +54,7 @@ def stubborn(*_: object) -> int:
 
 
 def clock(then: float) -> Callable[[], float]:
-    begun = iter([0.0])
-    return lambda: next(begun, then)
+    return partial(next, iter([0.0]), then)
 
 
 def test_an_outcome_says_how_much_is_right(capsys):
@@ -85,8 +83,8 @@ def test_cases_are_drawn_anew_or_as_a_seed_has_it():
 def test_what_never_ends_is_stopped(answer, monkeypatch):
     """Its own work ends it, however little of the processor it gets: no other clock goes on."""
     monkeypatch.setattr(shared, "at_most", partial(at_most, wall=lambda: 0.0))
-    told = double(answer)
-    assert told == Outcome(0.0, "your code used 0.01 seconds of the processor. Does it ever end?")
+    said = "your code used 0.01 seconds of the processor. Does it ever end?"
+    assert double(answer) == Outcome(0.0, said)
     assert double(lambda n: 2 * n).passed  # nothing is left of it
 
 

@@ -74,9 +74,7 @@ def anybodys():
 
 
 @pytest.mark.slow
-def test_without_a_sandbox_nothing_runs_and_one_reads_what_to_install(
-    seminar, tmp_path, monkeypatch
-):
+def test_without_a_sandbox_nothing_runs_and_it_says_what_to_install(seminar, tmp_path, monkeypatch):
     source = packed(tmp_path / "all.zip", {"ada/x.ipynb": b"{}"})
     refuses = "#!/bin/sh\necho 'No permissions to create it' >&2\nexit 1"
     (written(tmp_path, {"bin/bwrap": refuses}) / "bin/bwrap").chmod(0o755)
@@ -203,8 +201,7 @@ def graded(seminar, folder, week, given, **beside):
 
 def decides(there, *rows):
     """What a teacher writes there."""
-    text = "\n".join(("student,exercise,points", *rows))
-    (there / grading.DECISIONS).write_text(text, "utf-8")
+    (there / grading.DECISIONS).write_text("\n".join(("student,exercise,points", *rows)), "utf-8")
 
 
 @runs
