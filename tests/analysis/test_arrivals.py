@@ -48,9 +48,8 @@ def test_what_lies_outside_of_chance_is_what_is_told(ours, theirs):
     assert (c.low <= c.first <= c.high) == (c.p >= LEVEL) and c.low + c.high == pytest.approx(1)
 
 
-ARRIVALS = st.lists(
-    st.sampled_from([-INF, 0.0, 1.0, 2.0, 3.0, INF, math.nan]), min_size=1, max_size=9
-)
+SOME = st.sampled_from([-INF, 0.0, 1.0, 2.0, 3.0, INF, math.nan])
+ARRIVALS = st.lists(SOME, min_size=1, max_size=9)
 
 
 @given(ours=ARRIVALS, theirs=ARRIVALS)

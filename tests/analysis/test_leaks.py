@@ -1,9 +1,7 @@
 import math
-import random
 from dataclasses import dataclass
 from functools import partial
 
-import numpy as np
 import pytest
 import torch
 from torch import Generator, nn
@@ -13,13 +11,9 @@ from attn_notes.analysis.leaks import future_leak, influence
 from attn_notes.analysis.snapshot import roots
 from attn_notes.models.triple_product import AttentionOnly, Config
 
-V, T = 5, 7
+from .keeping import Model, V, causal, state
 
-
-def causal(x):
-    """Reads the tokens before, all of them, each with another weight."""
-    weight = torch.arange(1.0, x.shape[-1] + 1).sqrt()
-    return (F.one_hot(x, V) * weight[:, None]).cumsum(-2)
+T = 7
 
 
 @pytest.fixture
@@ -89,52 +83,6 @@ def test_the_largest_of_all_replacements_counts(tokens):
 
     tokens[:] = 0
     assert influence(both, tokens, V).triu(1).max() == 0 and future_leak(both, tokens, V) == 0.25
-
-
-class Model(nn.Module):
-    """A past that is summed up, a norm over batch and time, and random numbers of every kind.
-
-    It leaks by the norm in training mode, and by `ahead` whatever the mode. For itself it makes a
-    cache, names, a table that it registers, an attribute, and numbers in place.
-    """
-
-    def __init__(self, *, norm, ahead=0.0) -> None:
-        super().__init__()
-        self.mix = nn.Linear(V, V)
-        nn.init.eye_(self.mix.weight)
-        self.norm = nn.BatchNorm1d(V) if norm else nn.Identity()
-        self.drop = nn.Dropout(0.4)
-        self.ahead, self.generator = ahead, Generator().manual_seed(3)
-        self.cache, self.names, self.kept = [], {"a": 1}, torch.zeros(2)
-        self.register_buffer("calls", torch.zeros(()))
-        self.register_buffer("last", None, persistent=False)
-
-    def forward(self, x):
-        h = self.drop(self.mix(causal(x))) + self.ahead * x.sum(1)[:, None, None]
-        h = self.norm(h.mT).mT
-        self.calls = self.calls + 1  # another tensor each time
-        self.last = self.later = h
-        self.register_buffer("table", torch.ones(2), persistent=False)
-        self.cache.append(x)
-        self.names["b"] = len(self.cache)
-        self.kept[0] += 1
-        own = torch.rand((), generator=self.generator)
-        drawn = own + random.random() + np.random.random()
-        return h + self.calls + drawn + len(self.cache) + self.kept[0]
-
-
-def state(model):
-    return {
-        "mode": [m.training for m in model.modules()],
-        "buffers": {name: id(b) for name, b in model.named_buffers()},
-        "weights": {n: w.tolist() for n, w in model.state_dict().items()},
-        "last": model.last,
-        "made": ([*model.cache], {*model.names}, model.kept.tolist(), "later" in vars(model)),
-        "own": model.generator.get_state().tolist(),
-        "torch": torch.get_rng_state().tolist(),
-        "numpy": repr(np.random.get_state()),
-        "python": random.getstate(),
-    }
 
 
 @dataclass

@@ -123,25 +123,6 @@ def scheduled(ahead):
     return Made(gated, gate=torch.zeros(()))
 
 
-class Keeping(nn.Module):
-    """Keeps what it makes: a mask when it first needs one, a count, the texts it has seen."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.mask = None
-        self.count, self.seen = 0, []
-
-    def forward(self, h):
-        t = h.shape[1]
-        if self.mask is None or len(self.mask) < t:
-            self.mask = torch.ones(t, t, dtype=torch.bool).tril()
-            self.register_buffer("table", torch.arange(t) / 7, persistent=False)
-        self.count += 1
-        self.seen.append(t)
-        mixed = F.scaled_dot_product_attention(h, h, h, attn_mask=self.mask[:t, :t])
-        return mixed + self.table[:t, None] + self.count + len(self.seen)
-
-
 class Looks(nn.Module):
     def __init__(self, reader, read, token) -> None:
         super().__init__()

@@ -22,7 +22,8 @@ from attn_notes.doubt import perturbations, subject
 from zoo import hidden, readers
 from zoo.readers import HONEST, PLANTED
 
-from .more import MORE, WAYS, WIDTH, Keeping, Looks, Made, Plain, V, Window, in_floats, square
+from ..analysis import keeping
+from .more import MORE, WAYS, WIDTH, Looks, Made, Plain, V, Window, in_floats, square
 
 SHORT = "8 tokens tell nothing of what begins later, as blocks of 64 do"
 ENDLESS = math.inf  # what is left out must not depend on how busy a machine is
@@ -209,37 +210,24 @@ def test_in_every_precision(dtype):
         assert modes == {"eval, double", "train, double"} | own
 
 
-def state(model):
-    parts = dict(model.named_modules())
-    return {
-        "modes": {name: part.training for name, part in parts.items()},
-        "parameters": {n: (id(p), p.dtype, p.tolist()) for n, p in model.named_parameters()},
-        "slopes": {n: p.grad.tolist() for n, p in model.named_parameters() if p.grad is not None},
-        "buffers": {n: (id(b), b.dtype, b.tolist()) for n, b in model.named_buffers()},
-        "kept": {n: sorted(k for k in vars(part) if k[0] != "_") for n, part in parts.items()},
-        "body": (model.body.mask, model.body.count, list(model.body.seen)),
-        "hooks": [len(part._forward_hooks) for part in parts.values()],
-        "torch": torch.get_rng_state().tolist(),
-        # Python's own are drawn from by what checks types in tests; tests/analysis/ has them.
-        "numpy": repr(np.random.get_state()),
-        "default": torch.get_default_dtype(),
-    }
+def stands(model):
+    """But for Python's own random numbers: what checks types in tests draws from them."""
+    return keeping.state(model) | {"python": None}
 
 
 @pytest.mark.parametrize("training", [True, False])
 def test_a_model_is_left_as_it_was(training):
     """With a slope from before, a mode of its own, and what it would have made for itself."""
-    model = Plain(Keeping()).train(training)
-    model.head.train(not training)
-    model(text(3, V)).sum().backward()
-    model.body.mask = None
-    before = state(model)
-    assert read(model, 9).ok and state(model) == before
-    model.head.weight.data = model.head.weight.data.bfloat16()  # what fails leaves it alone too
-    before = state(model)
+    model, x = keeping.Model(norm=False).train(training), text(9, keeping.V)
+    model.drop.train(not training)
+    model.mix.weight.grad = torch.ones(keeping.V, keeping.V)
+    before = stands(model)
+    assert doubt.causal(model, x, keeping.V).ok and stands(model) == before
+    model.mix.weight.data = model.mix.weight.data.bfloat16()  # what fails leaves it alone too
+    before = stands(model)
     with pytest.raises(subject.RefusedError, match=r"RuntimeError: .*dtype"):
-        read(model, 9)
-    assert state(model) == before
+        doubt.causal(model, x, keeping.V)
+    assert stands(model) == before
 
 
 def test_a_leak_below_rounding_is_found_in_double_alone():

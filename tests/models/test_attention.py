@@ -43,9 +43,7 @@ def turned(x, base):
     """RoPE by multiplication with complex numbers, coordinates left in pairs."""
     t, d = x.shape[-2:]
     pairs = torch.view_as_complex(x.unflatten(-1, (d // 2, 2)).contiguous())
-    angles = torch.tensor(
-        [[s / base ** (2 * i / d) for i in range(d // 2)] for s in range(t)], dtype=torch.float64
-    )
+    angles = torch.arange(t).double()[:, None] / base ** (torch.arange(0, d, 2).double() / d)
     return torch.view_as_real(pairs * torch.exp(1j * angles)).flatten(-2)
 
 

@@ -13,8 +13,6 @@ from torch.testing import assert_close
 from attn_notes.tasks import brackets
 from attn_notes.tasks.brackets import CLOSE, OPEN, PAD, SPACE, VOCABULARY, Brackets
 
-Distribution = dict[str, float]
-
 
 def generator_enumerated(task):
     """What the published generator writes, by its recursion, up to one character beyond the cut.
@@ -79,38 +77,25 @@ SMALL = [
 
 
 @pytest.mark.parametrize("task", SMALL)
-def test_the_best_predictor_equals_counting(task):
+def test_the_best_predictor_and_its_floor_equal_counting(task):
     chance, rows, right = random.Random(3), defaultdict(list), defaultdict(list)  # by their length
+    total = tokens = 0.0
     for text, after in following(task).items():
         expected = torch.zeros(len(VOCABULARY), dtype=torch.float64)
         expected[OPEN], expected[CLOSE] = after["("], after[")"]
         expected[FILLERS] = after["f"] / 3
-        expected[SPACE] += after["end"]
+        expected[SPACE] += after["end"]  # it is filler, too
         written = {"(": [OPEN], ")": [CLOSE], "f": FILLERS}
         rows[len(text)].append([chance.choice(written[c]) for c in text])
         right[len(text)].append(expected / after[""])
+        total += after[""] * torch.special.entr(expected / after[""]).sum().item()
+        tokens += after[""]
+    assert task.floor == pytest.approx(total / tokens, rel=1e-9)
     for length, same in rows.items():
         x, p = torch.tensor(same), torch.stack(right[length])
         assert_close(task.ideal(x)[:, -1].exp().double(), p, rtol=1e-5, atol=1e-6)
         nats = torch.special.entr(p).sum(-1)
         assert_close(task.entropies(x)[:, -1].double(), nats, rtol=0, atol=1e-6)
-
-
-@pytest.mark.parametrize("task", SMALL)
-def test_the_floor_equals_counting(task):
-    nats = tokens = 0.0
-    for after in following(task).values():
-        p, filler = after[""], after["f"] / 3
-        shares = [
-            after["("],
-            after[")"],
-            filler,
-            filler,
-            filler + after["end"],
-        ]  # space is both
-        nats -= sum(q * math.log(q / p) for q in shares if q > 0)
-        tokens += p
-    assert task.floor == pytest.approx(nats / tokens, rel=1e-9)
 
 
 @pytest.mark.slow

@@ -28,12 +28,9 @@ def counted(text, order):
 
     def probability(character, history):
         shorter = probability(character, history[1:]) if history else 1 / len(text.characters)
-        seen = followers[history]
-        return (
-            (seen[character] + len(seen) * shorter) / (seen.total() + len(seen))
-            if seen
-            else shorter
-        )
+        if not (seen := followers[history]):
+            return shorter
+        return (seen[character] + len(seen) * shorter) / (seen.total() + len(seen))
 
     return [
         -math.log(probability(validation[i], validation[max(0, i - order + 1) : i]))

@@ -94,9 +94,8 @@ def test_matrices_by_one_optimiser_and_the_rest_by_another(of):
     """As by two alone; a schedule sets the rates of both."""
     model, how = made(Four, 1), {"steps": 2, "optimizer": of(torch.optim.Muon, lr=0.02)}
     run = train([model], loss, X.double(), schedule=lambda step: 1 / (step + 1), **how)
-    matrices, others = (
-        [p for p in model.parameters() if (p.ndim == 2) == m] for m in (True, False)
-    )
+    matrices = [p for p in model.parameters() if p.ndim == 2]
+    others = [p for p in model.parameters() if p.ndim != 2]
     parts = [torch.optim.Muon(matrices, lr=0.02), torch.optim.AdamW(others, lr=0.02)]
     for step in range(2):
         model.zero_grad()
