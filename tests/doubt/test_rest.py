@@ -36,9 +36,12 @@ def test_what_is_wrong_is_found_and_what_is_not_is_left_alone(finds, case, bad):
     assert finds(case) == bad
 
 
-def test_the_page_says_how_many_there_are():
+def test_the_pages_say_how_many_there_are():
     """What they come to, the tests of each case hold: all that is wrong, and nothing else."""
-    page = (Path(__file__).parents[2] / "book/reference/doubt.md").read_text("utf-8")
+    root = Path(__file__).parents[2]
+    page, readme = ((root / x).read_text("utf-8") for x in ("book/reference/doubt.md", "README.md"))
+    bugs = f"{len(readers.PLANTED)} bugs rebuilt from public reports"
+    assert f"of {bugs} and {len(readers.HONEST)} honest" in " ".join(readme.split())
     planted = len(readers.PLANTED) + len(hidden.PLANTED)
     honest = len(readers.HONEST) + len(hidden.HONEST)
     found = {check: [each[-1] for each in cases] for check, (cases, _) in wrong.ASKED.items()}

@@ -81,17 +81,6 @@ def test_what_is_learned_by_the_kind_of_embedding():
 
 
 @torch.no_grad()
-def test_without_attention_the_way_to_rest_is_known():
-    """Rest is at x / (1 + s c), and each step leaves 1 − ε (1 + s c) of the way there."""
-    model = make(replace(SMALL, strength=0.5, damping=3.0))
-    model.block.o.weight.zero_()
-    x = model.embed(tokens(2, 5))
-    for n, z in enumerate(Relaxation(7, 0.3).path(model.block.force(x), x), 1):
-        assert_close(z, x / 2.5 + (1 - 0.3 * 2.5) ** n * (x - x / 2.5))
-    assert_close(model.settle(tokens(2, 5)), x / 2.5)
-
-
-@torch.no_grad()
 def test_at_rest_nothing_moves_and_each_sequence_rests_alone():
     model, x = make(), tokens(3, 5)
     z = model.settle(x)
@@ -135,23 +124,6 @@ def test_the_published_test_passes_anything_if_the_step_is_small():
     assert equilibrium.residual(model.block.force(model.embed(x)), z) > 0.5
     with pytest.warns(equilibrium.NotSettledWarning):
         model.settle(x)
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_anderson_solves_n_linear_equations_in_n_steps(seed):
-    """It is then GMRES (Walker and Ni, 2011), whose n-th Krylov space is all there is.
-
-    One more step moves from the mixture to the solution.
-    """
-    a = states(7, 7, seed=seed) / (2 * 7**0.5) - torch.eye(7)  # eigenvalues left of zero
-    b = states(1, 1, 7, seed=seed)
-    solution = torch.linalg.solve(a, -b[0, 0])
-
-    def error(relaxation):
-        z = relaxation(lambda z: z @ a.T + b, torch.zeros_like(b))[0, 0]
-        return ((z - solution).norm() / solution.norm()).item()
-
-    assert error(Relaxation(8, 0.7, memory=8)) < 1e-6 and error(Relaxation(8, 0.7)) > 1e-5
 
 
 def test_the_mixture_is_the_smallest():

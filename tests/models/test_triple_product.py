@@ -15,21 +15,13 @@ from attn_notes.models.triple_product import SCORES, VOLUMES, AttentionOnly, Con
 
 
 def true_volume(q, k, r):
-    """det G of every query and key: the squared product of the singular values of [q, r, k].
-
-    In extended precision where numpy has it, and without forming G, which squares the errors.
-    """
-    q, k, r = (x.double().numpy().astype(np.longdouble) for x in (q, k, r))
-    out = np.ones((len(q), len(k)), np.longdouble)
-    for i, j in itertools.product(range(len(q)), range(len(k))):
-        basis = []
-        for rest in sorted((q[i], r[i], k[j]), key=lambda x: -(x @ x)):
-            for e in 3 * basis:  # Gram and Schmidt, until only rounding is left
-                rest = rest - (rest @ e) * e
-            square = rest @ rest
-            out[i, j] *= square
-            basis.append(rest / np.sqrt(square) if square > 0 else rest)
-    return torch.from_numpy(out.astype(np.float64))
+    """det G of every query and key, in whole numbers: nothing is rounded until the end."""
+    whole = np.vectorize(lambda x: int(x * 2.0**149), otypes=[object])  # float32 has none smaller
+    q, k, r = (whole(x.double().numpy()) for x in (q, k, r))
+    qq, rr, qr = ((a * b).sum(1)[:, None] for a, b in ((q, q), (r, r), (q, r)))
+    kk, qk, rk = (k * k).sum(1), q @ k.T, r @ k.T
+    det = qq * (rr * kk - rk**2) - qr * (qr * kk - rk * qk) + qk * (qr * rk - rr * qk)
+    return torch.from_numpy((det / 2 ** (6 * 149)).astype(np.float64))
 
 
 def hadamard(q, k, r):
