@@ -61,12 +61,3 @@ def test_by_default_no_model_reads_the_future(module):
     for p in model.parameters():
         p.data += 0.5 * torch.randn(p.shape, generator=generator)
     assert future_leak(model, torch.randint(5, (3, 5), generator=generator), 5) == 0
-
-
-def test_nor_does_a_dialectical_head_unless_it_is_the_published_one():
-    x = torch.randn(2, 5, 128, generator=Generator().manual_seed(1))
-    changed = torch.cat([x[:, :3], -x[:, 3:]], 1)
-    for config, reads in ((dialectical.Config(), False), (dialectical.PUBLISHED, True)):
-        head = dialectical.DialecticalHead(config, Generator().manual_seed(0))
-        moved = (head(x) - head(changed))[:, :3].abs().max()
-        assert (moved > 1e-3) == reads and (moved == 0) != reads

@@ -11,7 +11,6 @@ from torch.testing import assert_close
 
 from attn_notes.analysis.leaks import future_leak
 from attn_notes.models.dialectical import PARTS, PUBLISHED, Config, LanguageModel, Observed
-from attn_notes.tasks import brackets
 from attn_notes.tasks.brackets import PAD
 
 V = 7
@@ -166,36 +165,6 @@ def test_the_published_halting_leaks_by_itself():
     config = Config(values="opposed", tension="cosine", halting="published", tension_tau=0.5)
     model = make(config, seed=6, steps=8)  # not in every model does a token start again
     assert future_leak(model, strings(1, 7), V) > 1e-3
-
-
-def test_the_published_streams_attend_evenly_and_alike():
-    model, x = make(replace(PUBLISHED, tension_tau=0.0, halt_eps=0.0)), strings(5, 7)
-    _, observed = model.observe(x)
-    kept = (x != PAD).double()
-    even = (kept / kept.sum(1, keepdim=True))[:, None, None, None, :]
-    assert_close(observed.attention, even.expand_as(observed.attention))
-    brackets.loss(model, (x, x)).backward()
-    head = model.block.head
-    assert (head.qkv.weight.grad[5:10] == 0).all()  # W_k
-    assert head.tilt.grad.abs().max() < 1e-12 and head.bias.grad.abs().max() < 1e-12
-    assert head.qkv.weight.grad[:5].abs().max() > 1e-3  # W_q, by the other ways
-
-
-def test_published_tension_is_one_by_construction_and_never_halts(generator):
-    x = strings(5, 29)
-    _, observed = LanguageModel(PUBLISHED, generator).observe(x)
-    assert observed.tension.transpose(1, 2)[x != PAD].min() > 0.95
-    assert torch.equal(observed.steps, 6 * (x != PAD))
-
-
-def test_published_rows_depend_on_their_batch_mates():
-    """Some do, in one of a dozen models."""
-    x, config = strings(17, 7), replace(PUBLISHED, tension_tau=0.5, halt_eps=0.3)
-    for model in (make(config, seed, steps=8) for seed in range(12)):
-        moved = (model(x) - torch.cat([model(row[None]) for row in x])).abs().amax(-1) > 1e-3
-        if (moved & (x != PAD)).any():
-            return
-    raise AssertionError("every row is what it is alone")
 
 
 def test_corrected_streams_begin_opposed(generator):
