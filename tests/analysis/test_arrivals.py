@@ -46,17 +46,3 @@ def test_verdicts():
 def test_what_lies_outside_of_chance_is_what_is_told(ours, theirs):
     c = compare(*(torch.tensor(each).double() for each in (ours, theirs)))
     assert (c.low <= c.first <= c.high) == (c.p >= LEVEL) and c.low + c.high == pytest.approx(1)
-
-
-SOME = st.sampled_from([-INF, 0.0, 1.0, 2.0, 3.0, INF, math.nan])
-ARRIVALS = st.lists(SOME, min_size=1, max_size=9)
-
-
-@given(ours=ARRIVALS, theirs=ARRIVALS)
-def test_ranks_count_pairs_with_draws_too(ours, theirs):
-    """Whether each of ours is before each of theirs, a half where they are level."""
-    a, b = (torch.tensor(x).double().nan_to_num(INF, INF, -INF) for x in (ours, theirs))
-    pairs = (a[:, None] < b).double() + 0.5 * (a[:, None] == b).double()
-    found = compare(torch.tensor(ours), torch.tensor(theirs))
-    assert found.first == pytest.approx(pairs.mean().item(), abs=1e-12)
-    assert 0 <= found.low <= found.high <= 1

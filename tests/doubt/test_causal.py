@@ -29,6 +29,11 @@ SHORT = "8 tokens tell nothing of what begins later, as blocks of 64 do"
 ENDLESS = math.inf  # what is left out must not depend on how busy a machine is
 
 
+@pytest.fixture(autouse=True)
+def seeded() -> None:
+    torch.manual_seed(3)
+
+
 def text(t, vocabulary, least=0):
     return torch.randint(least, vocabulary, (1, t), generator=Generator().manual_seed(1))
 
@@ -140,7 +145,6 @@ def test_an_honest_double_is_left_alone_where_it_is_long(honest):
 @pytest.mark.parametrize("name", MORE)
 def test_further_models(name):
     make, leaks = MORE[name]
-    torch.manual_seed(3)
     report = read(make(), 14)
     assert report.ok != leaks and (leaks or not report.warnings), str(report)
 
@@ -148,7 +152,6 @@ def test_further_models(name):
 @pytest.mark.in_short(1)
 @pytest.mark.parametrize("way", WAYS)
 def test_whatever_is_around_a_model(way):
-    torch.manual_seed(3)
     for ahead in (0, 1):
         report = read(WAYS[way](Plain(Window(ahead))))
         assert report.ok != bool(ahead) and report.notes == [SHORT], str(report)  # in double, all
@@ -201,7 +204,6 @@ def test_one_that_looks_for_one_token_is_found_where_it_is(data):
 @pytest.mark.in_short(1)
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
 def test_in_every_precision(dtype):
-    torch.manual_seed(3)
     for ahead in (0, 1):
         report = read(Plain(Window(ahead)).to(dtype))
         assert report.ok != bool(ahead), str(report)
@@ -232,7 +234,6 @@ def test_a_model_is_left_as_it_was(training):
 
 def test_a_leak_below_rounding_is_found_in_double_alone():
     """A part in 1e9, in a model whose softmax asks for float32 by name."""
-    torch.manual_seed(3)
     report, clean = (read(Plain(partial(in_floats, ahead=ahead)), 9) for ahead in (1e-9, 0))
     found = {a.mode: a.verdict for a in report.answers if a.check == "suffix"}
     wanted = itertools.product(("eval", "train"), (("double", "leak"), ("float32", "ok")))
@@ -334,7 +335,6 @@ def test_a_model_of_one_length_only():
 
 
 def test_a_report_says_who_reads_whom_by_how_much_and_where():
-    torch.manual_seed(3)
     report = read(Plain(Window(1)))
     assert not report.ok
     said = " ".join(str(report).split())  # lines end where a page does
@@ -402,7 +402,6 @@ def test_what_makes_a_leak_larger_is_not_blamed_for_it():
         return torch.cat([one + 0.02 * one.flip(1), one], -1)
 
     subtracts = Made(lambda m, h: 50 * (h[..., :1] - h[..., 1:]).expand(-1, -1, WIDTH))
-    torch.manual_seed(3)
     model = Plain(nn.Sequential(Made(leaks), subtracts)).bfloat16()
     report = read(model, modes=["eval"])
     named = {a.mode: a.module for a in report.bad if a.check == "suffix"}

@@ -13,13 +13,17 @@ TOKENS = torch.randint(9, (2, 6))
 MODEL = nn.Sequential(nn.Embedding(9, 4), nn.Linear(4, 9))
 
 
-def loss(model: nn.Module, tokens: Tensor) -> Tensor:
-    made: Tensor = model(tokens)
-    return F.cross_entropy(made[:, :-1].flatten(0, 1), tokens[:, 1:].flatten())
-
-
 def of_logits(logits: Tensor, tokens: Tensor) -> Tensor:
     return F.cross_entropy(logits[:, :-1].flatten(0, 1), tokens[:, 1:].flatten())
+
+
+def call(model: nn.Module, tokens: Tensor) -> Tensor:
+    made: Tensor = model(tokens)
+    return made
+
+
+def loss(model: nn.Module, tokens: Tensor) -> Tensor:
+    return of_logits(call(model, tokens), tokens)
 
 
 def backward(model: nn.Module, tokens: Tensor) -> None:
@@ -28,11 +32,6 @@ def backward(model: nn.Module, tokens: Tensor) -> None:
 
 def of_batch(model: nn.Module) -> Tensor:
     return loss(model, TOKENS)
-
-
-def call(model: nn.Module, tokens: Tensor) -> Tensor:
-    made: Tensor = model(tokens)
-    return made
 
 
 def cached(model: nn.Module, tokens: Tensor, sizes: Sequence[int]) -> Tensor:

@@ -108,12 +108,11 @@ def test_samples_follow_the_enumerated_distribution(task):
     for text, p in generator_enumerated(task).items():
         expected[text[: task.length]] += n * p
     assert drawn.keys() <= expected.keys()
-    common = [text for text, count in expected.items() if count >= 5]
-    rest = n - sum(expected[text] for text in common)
-    chi2 = sum((drawn[text] - expected[text]) ** 2 / expected[text] for text in common)
-    if rest >= 5:
-        chi2 += (sum(drawn[text] for text in drawn.keys() - set(common)) - rest) ** 2 / rest
-    freedom = len(common) - (rest < 5)  # one sum is given
+    counts = [(drawn[text], count) for text, count in expected.items() if count >= 5]
+    seldom, rest = (n - sum(each) for each in zip(*counts, strict=True))
+    counts += [(seldom, rest)] if rest >= 5 else []
+    chi2 = sum((seen - count) ** 2 / count for seen, count in counts)
+    freedom = len(counts) - 1  # one sum is given
     # The mean of a chi-square is its freedom, its variance twice that.
     assert chi2 <= freedom + 5 * math.sqrt(2 * freedom) + 1e-9
 
