@@ -233,13 +233,10 @@ def test_what_is_frozen_stays_and_the_rest_trains_as_by_itself(optimizer):
     kwargs = dict(weight_decay=0.3) if adam else dict(max_iter=3)
     optimizer = partial(optimizer, lr=1e-2, **kwargs)
     watched = []
-
-    def watch(_step, _seen, parameters) -> None:
-        watched.append({*parameters})
-
     found = train(
         [probing(seed) for seed in SEEDS], sorting.loss, batch, steps=steps, optimizer=optimizer,
-        schedule=warmup_cosine(200, 20), clip=1.0, probe=sorting.probe, watch=watch,
+        schedule=warmup_cosine(200, 20), clip=1.0, probe=sorting.probe,
+        watch=lambda step, seen, parameters: watched.append({*parameters}),
     )  # fmt: skip
     for i, seed in enumerate(SEEDS):
         alone, start = probing(seed), probing(seed)
