@@ -76,6 +76,15 @@ def test_rings_move_until_springs_and_push_balance(stiff, ask):
         )
 
 
+@pytest.mark.parametrize("stiff", [[1.0, 2.0, 1.0, 4.0, 1.0, 1.0, 3.0, 1.0], [2.5, 1.0, 0.5]])
+def test_a_row_follows_until_springs_and_push_balance(stiff, ask):
+    k = torch.tensor(stiff, dtype=torch.float64)
+    springs = torch.diag(k[:-1] + k[1:]) - torch.diag(k[1:-1], 1) - torch.diag(k[1:-1], -1)
+    for ring, push in enumerate(torch.eye(len(springs), dtype=torch.float64)):
+        moved = ask("(ring, stiff) => widget.followed(ring, stiff)", ring, stiff)
+        near(moved, torch.linalg.solve(springs, push))
+
+
 @pytest.mark.parametrize("j", [[[-1.0, 0.0], [2.0, -1.0]], [[-1.0, 0.5], [0.5, -1.0]]])
 def test_two_numbers_move_as_far_as_their_equation_says(j, ask):
     of, slope = torch.tensor(j, dtype=torch.float64), torch.tensor([0.0, 1.0], dtype=torch.float64)

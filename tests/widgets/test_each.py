@@ -122,6 +122,7 @@ BEYOND: dict[str, dict[str, tuple[Any, ...]]] = {
     "equilibrium": {
         "left": (0.9, 5.1, math.nan), "middle": (0.0,), "right": (-1.0,), "connected": ("half",),
         "turned": (-0.1, 1.1, math.nan), "moved": (-1, 61),
+        "tried": (-1, 8), "nudged": (-1, 2), "last": ("pushed",),
         "picture": ("plane",), "step": (-2,), "selected": (-2,), "seed": (-1,),
     },
     "trm": {"step": (-1, 25), "shown": ("both",), "selected": (-2,)},

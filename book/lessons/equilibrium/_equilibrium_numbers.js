@@ -54,11 +54,10 @@ const OPENED = { numbers: ["mutual"], limit: ["half", "whole"] };
 // --- the drawing: a scale for each number, and the street between them
 
 const TOP = 2.4;
-/** Of each picture the lowest number, how many lie between two marks, and what a number is high. Under the limit both go far. */
-const SCALES = {
-  numbers: { low: -3.9, every: 1, unit: 37, size: 9 },
-  limit: { low: -15.5, every: 5, unit: 13, size: 5 },
-};
+/** The lowest number of a scale, how many lie between two marks, and how high one is. Under the limit both go far. */
+const scaled = (low, every, unit, size) => ({ low, every, size, below: (z) => HEAD + (TOP - z) * unit });
+const NEAR = scaled(-3.9, 1, 37, 9);
+const LONG = scaled(-15.5, 5, 13, 5);
 const HEAD = 78; // above the scales stand both neurons, and the street between them
 const WIDTH = 400;
 const ACROSS = [105, 295];
@@ -74,7 +73,7 @@ function lane([y, told], strength, hears, [from, to]) {
   return [
     svg("path", { class: "eq-lane", d: `M${from} ${y}H${to - 9 * side}`, "stroke-width": 1 + 2 * strength }),
     svg("path", { class: "eq-tip", d: `M${to} ${y}l${-13 * side} -7v14Z` }),
-    words((from + to) / 2, told, `${hears} × ${brief(strength)}`),
+    words((from + to) / 2, told, `${hears} × ${number(strength).replace(/\.?0+$/, "")}`),
   ];
 }
 
@@ -107,8 +106,6 @@ function moves(i, { rest, away, truth, nudged }, { low, size, below }) {
 
 export function numbersView({ uid, model, save, say }) {
   const choices = CHOICES[model.get("picture")];
-  const of = SCALES[model.get("picture")];
-  const on = { ...of, below: (z) => HEAD + (TOP - z) * of.unit };
   const chosen = () => CONNECTED[model.get("connected")];
   const ground = svg("g");
   const picture = svg(
@@ -163,6 +160,7 @@ export function numbersView({ uid, model, save, say }) {
     const [away, truth] = [there ?? [99, 99], moved(1, chosen())];
     const [[, back], [forth]] = turnedBy(frames ? share : 0, chosen()); // only while the nudge lasts
     const [a, b] = ACROSS;
+    const on = limited && chosen().rest.some((rest, i) => rest - away[i] < NEAR.low) ? LONG : NEAR;
     ground.replaceChildren(
       ...scale(0, "A", on),
       ...scale(1, "B", on),

@@ -23,11 +23,19 @@ const TURNS = 8;
 const brief = (x) => number(x, 2).replace(/\.?0+$/, "");
 
 /** A spring between two places, drawn thicker the stiffer it is. */
-function coil(from, to, stiff) {
+export function coil(from, to, stiff) {
   const turn = (to - from - 24) / TURNS;
   const wave = `l${turn / 4} -8l${turn / 2} 16l${turn / 4} -8`;
   return svg("path", { class: "eq-coil", d: `M${from} 0h12${wave.repeat(TURNS)}H${to}`, "stroke-width": 0.5 + 0.6 * stiff });
 }
+
+export const wall = (x) => svg("path", { class: "eq-wall", d: `M${x} -24V24` });
+
+/** The arrow over whoever is pushed. */
+export const push = (x) => [
+  svg("path", { class: "eq-push", d: `M${x - 44} -28H${x + 4}` }),
+  svg("path", { class: "eq-push-tip", d: `M${x + 12} -28l-12 -6v12Z` }),
+];
 
 function row(ring, stiff) {
   const far = pushed(ring, stiff);
@@ -36,12 +44,12 @@ function row(ring, stiff) {
   return svg(
     "g",
     { transform: `translate(0 ${52 + HIGH * ring})` },
-    ...[WALL, FAR].map((x) => svg("path", { class: "eq-wall", d: `M${x} -24V24` })),
+    wall(WALL),
+    wall(FAR),
     ...stiff.map((k, i) => coil(ends[i], ends[i + 1], k)),
     ...RINGS.map((x) => svg("circle", { class: "eq-from", cx: x, cy: 0, r: 9 })),
     ...at.map((x) => svg("circle", { class: "eq-bead", cx: x, cy: 0, r: 9 })),
-    svg("path", { class: "eq-push", d: `M${at[ring] - 44} -28H${at[ring] + 4}` }),
-    svg("path", { class: "eq-push-tip", d: `M${at[ring] + 12} -28l-12 -6v12Z` }),
+    ...push(at[ring]),
     words(at[ring] - 50, -23, `pushed by ${PUSH}`, "eq-pushed", "end"),
     ...at.map((x, i) => words((x + RINGS[i]) / 2, 40, `moves by ${brief(far[i])}`, i === ring ? "" : "eq-follows")),
   );

@@ -2,6 +2,7 @@
 //
 //   path → implicit, nudged              _credit: how a state moves, and credit from that
 //   springsView                          _springs: two rings, and the springs between them
+//   rowView                              _row: rings in a row, one of them the output
 //   numbersView                          _numbers: two neurons, and the street between them
 //   prepare → make → settle → read, credits
 //                                        _network: torch's own functions, as programs
@@ -18,11 +19,13 @@ import { prepare } from "./_equilibrium_network.js";
 import { networkView } from "./_equilibrium_view_network.js";
 import { settlingTraining } from "./_equilibrium_train.js";
 import { CHOICES, FRAMES, numbersView } from "./_equilibrium_numbers.js";
+import { RINGS, rowView } from "./_equilibrium_row.js";
 import { SPRINGS, STIFF, springsView } from "./_equilibrium_springs.js";
 import { objection } from "./_equilibrium_text.js";
 
 const LABELS = {
   springs: "Two rings and three springs",
+  row: "A row of rings, and its output",
   numbers: "Two neurons and a nudge",
   limit: "Two neurons and a limit",
   network: "The network at rest",
@@ -47,6 +50,13 @@ async function trainer({ model, el, root, uid }) {
 
 /** What a reader chooses of the springs, and how it stands in an address. */
 const springsChosen = () => Object.fromEntries(SPRINGS.map((name) => [name, decimal(...STIFF)]));
+
+/** What was done to the row of rings, and how it stands in an address. */
+const rowChosen = () => ({
+  tried: whole(0, RINGS),
+  nudged: whole(0, 1),
+  last: oneOf(() => ["tried", "nudged"]),
+});
 
 /** What two neurons can be asked, and how it stands in an address. */
 const numbersChosen = (picture) => ({
@@ -78,6 +88,7 @@ async function render({ model, el }) {
   const { save, watch } = saver(model, () => view.draw());
   const [make, chosen] = {
     springs: [springsView, springsChosen()],
+    row: [rowView, rowChosen()],
     numbers: [numbersView, numbersChosen(picture)],
     limit: [numbersView, numbersChosen(picture)],
     network: [networkView, networkChosen(model)],
@@ -93,7 +104,7 @@ async function render({ model, el }) {
   const unwatch = watch(Object.fromEntries(drawn.map((name) => [name, name === "text" ? fill : view.draw])));
   el.append(root);
   fill();
-  const name = { springs: "springs", numbers: "nudge", limit: "limit", network: "equilibrium" }[picture];
+  const name = { springs: "springs", row: "row", numbers: "nudge", limit: "limit", network: "equilibrium" }[picture];
   const settle = alone({ name, root, el, model, chosen });
   const shut = opens(root, view.states ?? {}, { model, chosen });
   return () => {

@@ -32,12 +32,14 @@ from book.page.weights import named, pack
 
 OPENS = {  # rem high as each opens: wide, on a page, on a phone
     "springs": (14.5, 15.0, 25.5),
+    "row": (15.5, 15.5, 21.0),
     "numbers": (24.0, 24.0, 40.0),
     "limit": (24.0, 24.0, 40.0),
     "network": (41.5, 41.5, 63.0),
     "training": (30.0, 30.0, 34.0),
 }
 FRAMES = 60  # from rest to rest
+RINGS = 7  # in a row
 LINE = "To be, or not to b"
 SHORTEST = 16  # characters, of the programs that read no more than so many
 
@@ -142,6 +144,11 @@ class EquilibriumExplorer(ModelsByName):
     left = traitlets.Float(1.0, min=1.0, max=5.0).tag(sync=True)
     middle = traitlets.Float(1.0, min=1.0, max=5.0).tag(sync=True)
     right = traitlets.Float(1.0, min=1.0, max=5.0).tag(sync=True)
+
+    # A row of rings: how many were pushed in turn, whether the output was, and which was last.
+    tried = traitlets.Int(0, min=0, max=RINGS).tag(sync=True)
+    nudged = traitlets.Int(0, min=0, max=1).tag(sync=True)
+    last = traitlets.Enum(("tried", "nudged"), default_value="tried").tag(sync=True)
 
     # Two neurons: who hears whom, the share of AEP's force, and how far the nudge has come. Of
     # "limited" the share is what the script's limit leaves.

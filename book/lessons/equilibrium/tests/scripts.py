@@ -44,6 +44,7 @@ def panel() -> list[Any]:
 
 PAGES = {
     "springs": lambda: on_site(EquilibriumExplorer(picture="springs")),
+    "row": lambda: on_site(EquilibriumExplorer(picture="row")),
     "numbers": lambda: on_site(EquilibriumExplorer(), "mutual"),
     "limit": lambda: on_site(EquilibriumExplorer(picture="limit"), "half", "whole"),
     "network": lambda: on_site(*network()),

@@ -170,14 +170,3 @@ def test_a_street_that_is_turned_in_part_runs_both_ways():
     half, slope = torch.tensor([[-1.0, 1.0], [1.0, -1.0]]), torch.tensor([[0.0], [1.0]])
     ranks = torch.linalg.matrix_rank(half), torch.linalg.matrix_rank(torch.hstack([half, slope]))
     assert ranks == (1, 2)  # no place where they could rest
-
-
-def test_what_both_neurons_learn_is_what_arrives_times_credit():
-    pull, street = torch.tensor(1.0, requires_grad=True), torch.tensor(2.0, requires_grad=True)
-    a = pull
-    by_street, by_pull = torch.autograd.grad(street * a, (street, pull))  # of what B is too high by
-    assert (by_street, by_pull) == (a * 1, 1 * 2)
-    assert "× 2 falls by 1 × 1, and the pull on A by 2" in CELLS["turned"]
-    street, pull = (w - 0.1 * down for w, down in ((2, by_street), (1, by_pull)))
-    learnt = f"With steps of a tenth they become × {street:.1f} and {pull:.1f}, and B rests at"
-    assert f"{learnt} {street * pull:.1f}" in CELLS["turned"]

@@ -316,7 +316,7 @@ def loudness(second: Says, proof: Says) -> None:
     of_friend, of_whisper, _ = geometry.by_hand(1, 0.1)["volume"]
     second(f"It wins, with {of_whisper:.2f} of the attention to the friend’s {of_friend:.2f}")
     second("a small share of that drowns half of the copies", where=abs(drowned - 0.5) < 0.05)
-    second(f"Of the others {100 * heard:.0f} copies are right, where blind guessing among",
+    second(f"Of the others {100 * heard:.0f} copies are right, where blind guessing among all",
            f"sixteen letters gets {100 / recipe.FIXED.vocabulary:.0f}", failed=[whisper])
     beside = loud.at("others", "angle", 0.1) > SOLVED
     second("The angle keeps a loud friend, and does not mind a whisper", held=[angle], where=beside)
