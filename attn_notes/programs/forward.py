@@ -19,8 +19,7 @@ class _Method(nn.Module):
         self.model, self.name = model, name
 
     def forward(self, *inputs: Tensor) -> Tensor | tuple[Tensor, ...]:
-        result: Tensor | tuple[Tensor, ...] = getattr(self.model, self.name)(*inputs)
-        return result
+        return getattr(self.model, self.name)(*inputs)
 
 
 @typed

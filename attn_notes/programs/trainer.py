@@ -57,10 +57,9 @@ def write(
     }
     weights = packed(inputs)
     count = sum(inputs[name].numel() for name in trained)
-    about = f"A model of {count:,} trained numbers, as a program of {len(module):,} bytes."
     page = Template(source.read("trainer.html")).substitute(
         title=html.escape(title),
-        about=about,
+        about=f"A model of {count:,} trained numbers, as a program of {len(module):,} bytes.",
         saved=_within({"program": module, "weights": weights, "setup": setup}),
         code=source.joined("trainer.page.js"),
     )
