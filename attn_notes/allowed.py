@@ -239,11 +239,7 @@ def _said(value: Any) -> str:
 
 
 def needed(module: str, extra: str) -> Any:
-    """A module that does not come with the package itself.
-
-    Args:
-        module: its name.
-        extra: what of the package's it comes with.
+    """A module, by its name, that comes with an extra of the package, and not with itself.
 
     Raises:
         ModuleNotFoundError: it is not installed; the message says how to.

@@ -162,8 +162,7 @@ def suffix(
             left_out.append(
                 f"{len(x) - 1 - len(case.cuts):,} of {len(x) - 1:,} cuts, which were not named"
             )
-    asks_draws = ask.last and not short
-    drawn = _by_draws(ask, case, until, alone) if asks_draws else Answer("", "ok")
+    drawn = _by_draws(ask, case, until, alone) if ask.last and not short else Answer("", "ok")
     left_out += [drawn.left_out] * bool(drawn.left_out)
     return replace(
         drawn,

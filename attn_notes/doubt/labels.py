@@ -192,7 +192,6 @@ class Reader:
         with torch.enable_grad(), heads.listening(self.model) as model, stance("force_eager"):
             first: Any = model
             if self.model is None:
-                heads.calls = [_Call(x)]
                 first = heads.leaf(x, (*x.shape, self.vocabulary), torch.get_default_dtype())
             with nullcontext() if self.model is None else heads:
                 made = number(ask(first, x))

@@ -279,8 +279,7 @@ class _Case:
         logit, inside = found.logit, found.row == found.to_row
         offset = found.to - found.place
         following, farther = inside & (offset == self.ahead), inside & (offset > self.ahead)
-        own = torch.isin(logit, logit[following])
-        beside = ~own & torch.isin(label, label[following])
+        beside = ~torch.isin(logit, logit[following]) & torch.isin(label, label[following])
         return farther & bool(beside[farther].all())
 
     def arrows(self, asked: _Asked) -> list[Arrow]:

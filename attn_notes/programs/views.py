@@ -151,13 +151,8 @@ def _pad(low: Lowering, a: Value, pad: Sequence[int], value: int | float = 0.0) 
     before = [0] * (len(a.shape) - len(before)) + before
     for dim, (start, length) in enumerate(zip(before, base.shape, strict=True)):
         first = max(0, -start)  # less than nothing is put there: some is taken away
-
-        def kept(
-            view: Layout, dim: int = dim, first: int = first, end: int = length - start
-        ) -> Layout:
-            return view.slice(dim, first, max(first, end))
-
-        a = low.view(a, kept)
+        end = max(first, length - start)
+        a = low.view(a, lambda view: view.slice(dim, first, end))  # noqa: B023 — called at once
     before = [max(0, start) for start in before]
 
     def inside(layout: Layout) -> Layout:
