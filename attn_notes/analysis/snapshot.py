@@ -82,9 +82,7 @@ class Asked:
 
     def __init__(self, model: Callable[..., Any]) -> None:
         self._model = model
-        self.draw = (
-            0  # the seed of random numbers; where it is 0, those come that would have come next
-        )
+        self.draw = 0  # the seed of random numbers; at 0 those come that would have come next
         self.drew = False  # whether it has drawn any, at the last call with others
         all_held = held(model)
         modules = {m for one in all_held if isinstance(one, nn.Module) for m in one.modules()}

@@ -276,7 +276,8 @@ def _rank_test(ranked: np.ndarray, m: int) -> Comparison:
     allowed.whole(1, MOST_PAIRS, pairs=pairs)
     twice = (2 * ranked).astype(int).tolist()  # who is level has half a rank
     hands = sorted(twice[:m]), sorted(twice[m:])
-    p, off = _dealt(*map(tuple, sorted(hands, key=len)))
+    hand, rest = sorted(hands, key=len)
+    p, off = _dealt(tuple(hand), tuple(rest))
     before, chance = (m * (len(ranked) + 1) - sum(twice[:m])) / (2 * pairs), off / (2 * pairs)
     return Comparison(0.5 + before, 0.5 - chance, 0.5 + chance, p)
 

@@ -146,7 +146,7 @@ def gradient(
     *,
     has_aux: bool = False,  # as `torch.func.grad` has it: the loss comes in a pair with more
 ) -> Callable[[Tensors, Tensors, Any], tuple[Tensors, Any]]:
-    """A function of one member's parameters, buffers and batch: its gradient and what `loss` gave."""
+    """A function of a member's parameters, buffers and batch: its gradient and what `loss` gave."""
 
     def one(parameters: Tensors, buffers: Tensors, batch: Any) -> tuple[Tensors, Any]:
         def value(parameters: Tensors) -> Any:
