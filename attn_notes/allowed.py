@@ -1,7 +1,7 @@
 """What a setting may be. What it may not be is refused by its name, with what is allowed.
 
-Each function takes settings by their names: `whole(heads=self.heads, width=self.width)`; `typed`
-looks at those of a public function by its annotations.
+Each function takes settings by their names, `whole(heads=self.heads, width=self.width)`, and raises
+ValueError where one is another; `typed` looks at those of a public function by its annotations.
 """
 
 import math
@@ -32,9 +32,6 @@ def whole(smallest: int = 1, largest: int = MOST, /, **settings: int) -> None:
     >>> whole(heads=0)
     Traceback (most recent call last):
     ValueError: heads must be at least 1, not 0
-
-    Raises:
-        ValueError: a setting is another.
     """
     for name, value in settings.items():
         if not isinstance(value, Integral) or isinstance(value, bool):
@@ -46,29 +43,17 @@ def whole(smallest: int = 1, largest: int = MOST, /, **settings: int) -> None:
 
 
 def number(**settings: float) -> None:
-    """Finite numbers.
-
-    Raises:
-        ValueError: a setting is infinite or no number.
-    """
+    """Finite numbers."""
     _real(settings, math.isfinite, "a finite number")
 
 
 def positive(**settings: float) -> None:
-    """Finite numbers above 0.
-
-    Raises:
-        ValueError: a setting is another.
-    """
+    """Finite numbers above 0."""
     _real(settings, lambda value: 0 < value < math.inf, "positive and finite")
 
 
 def not_negative(**settings: float) -> None:
-    """Finite numbers from 0 on.
-
-    Raises:
-        ValueError: a setting is another.
-    """
+    """Finite numbers from 0 on."""
     _real(settings, lambda value: 0 <= value < math.inf, "0 or more and finite")
 
 
@@ -79,11 +64,7 @@ def _real(settings: Mapping[str, float], fits: Callable[[float], bool], what: st
 
 
 def one_of(choices: Iterable[str], /, **settings: str) -> None:
-    """One of these names.
-
-    Raises:
-        ValueError: a setting is another.
-    """
+    """One of these names."""
     names = list(choices)
     for name, value in settings.items():
         if value not in names:
@@ -91,11 +72,7 @@ def one_of(choices: Iterable[str], /, **settings: str) -> None:
 
 
 def tokens(vocabulary: int, /, least: int = 0, **settings: Tensor) -> None:
-    """Tensors of whole numbers from `least` to below `vocabulary`; those without any are.
-
-    Raises:
-        ValueError: a tensor has another.
-    """
+    """Tensors of whole numbers from `least` to below `vocabulary`; those without any are."""
     for name, value in settings.items():
         if value.numel() and not (least <= int(value.min()) and int(value.max()) < vocabulary):
             raise ValueError(
@@ -105,33 +82,21 @@ def tokens(vocabulary: int, /, least: int = 0, **settings: Tensor) -> None:
 
 
 def some(**settings: Sized | Tensor) -> None:
-    """Lists with at least one value, or tensors with at least one entry.
-
-    Raises:
-        ValueError: one has none.
-    """
+    """Lists with at least one value, or tensors with at least one entry."""
     for name, value in settings.items():
         if not (value.numel() if isinstance(value, Tensor) else len(value)):
             raise ValueError(f"{name} must have at least one value, and there is none")
 
 
 def finite(**settings: Tensor) -> None:
-    """Tensors whose entries are finite numbers.
-
-    Raises:
-        ValueError: a tensor has an infinite entry, or one that is no number.
-    """
+    """Tensors whose entries are finite numbers."""
     for name, value in settings.items():
         if not value.isfinite().all():
             raise ValueError(f"{name} must be finite numbers, and some are not")
 
 
 def device(**settings: torch.device | str) -> None:
-    """Devices that torch can put numbers on here, and take them back from.
-
-    Raises:
-        ValueError: one is none.
-    """
+    """Devices that torch can put numbers on here, and take them back from."""
     for name, value in settings.items():
         try:
             torch.zeros(1, device=value).cpu()
@@ -192,11 +157,7 @@ def fit(given: dict[str, Any], of: Callable[..., Any]) -> None:
 
 
 def _fitted(value: Any, kind: Any) -> Any:
-    """A value as an annotation has it.
-
-    Raises:
-        TypeError: it is of another kind.
-    """
+    """A value as an annotation has it; TypeError if it is of another kind."""
     of, parts = get_origin(kind) or kind, get_args(kind)
     if of in (Union, UnionType):
         for part in sorted(parts, key=lambda part: not _is(value, part)):
@@ -278,11 +239,7 @@ def _said(value: Any) -> str:
 
 
 def needed(module: str, extra: str) -> Any:
-    """A module that does not come with the package itself.
-
-    Args:
-        module: its name.
-        extra: what of the package's it comes with.
+    """A module, by its name, that comes with an extra of the package, and not with itself.
 
     Raises:
         ModuleNotFoundError: it is not installed; the message says how to.

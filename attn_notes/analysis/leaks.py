@@ -36,7 +36,13 @@ def influence(
         ValueError: no sequence, or a single token, or a vocabulary that is not that of the tokens
             or has more than `MOST_TOKENS`.
     """
-    _check(tokens, vocabulary)
+    if tokens.ndim != 2 or not len(tokens) or tokens.shape[1] < 2:
+        raise ValueError(f"give sequences [n, t] of two tokens or more, not {tuple(tokens.shape)}")
+    if not (int(tokens.min()) >= 0 and int(tokens.max()) < vocabulary and vocabulary > 1):
+        raise ValueError(
+            f"tokens reach from {tokens.min()} to {tokens.max()}, not below {vocabulary}"
+        )
+    allowed.whole(2, MOST_TOKENS, vocabulary=vocabulary)
     t = tokens.shape[1]
     with unchanged(model) as ask:
         before = ask(tokens).clone()
@@ -48,16 +54,6 @@ def influence(
                 farthest = distance(before, ask(changed)).amax((0, 2))
                 moved[:, j] = torch.maximum(moved[:, j], farthest)
     return moved
-
-
-def _check(tokens: Tensor, vocabulary: int) -> None:
-    if tokens.ndim != 2 or not len(tokens) or tokens.shape[1] < 2:
-        raise ValueError(f"give sequences [n, t] of two tokens or more, not {tuple(tokens.shape)}")
-    if not (int(tokens.min()) >= 0 and int(tokens.max()) < vocabulary and vocabulary > 1):
-        raise ValueError(
-            f"tokens reach from {tokens.min()} to {tokens.max()}, not below {vocabulary}"
-        )
-    allowed.whole(2, MOST_TOKENS, vocabulary=vocabulary)
 
 
 @torch.no_grad()

@@ -75,10 +75,9 @@ def _path(name: str) -> Path:
 
 def _settings(config: type[Any], values: dict[str, Any]) -> Any:
     """A model's settings from what JSON has kept of them, settings within settings included."""
-    defaults = {field.name: field.default for field in fields(config)}
     within = {
-        name: type(default)(**values[name])
-        for name, default in defaults.items()
-        if is_dataclass(default) and not isinstance(default, type)
+        field.name: type(field.default)(**values[field.name])
+        for field in fields(config)
+        if is_dataclass(field.default) and not isinstance(field.default, type)
     }
     return config(**values | within)

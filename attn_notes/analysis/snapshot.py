@@ -67,7 +67,7 @@ def _keeps(value: Any) -> Any:
 
 
 def _refill(value: Any, kept: Any) -> None:
-    """Put back what `_keeps` has seen."""
+    """Put back what a tensor, a list, a dictionary or a set held."""
     if isinstance(value, Tensor):
         value.copy_(kept)
     elif isinstance(value, list):
@@ -78,33 +78,27 @@ def _refill(value: Any, kept: Any) -> None:
 
 
 class Asked:
-    """A model as it stood, whenever it is called.
-
-    Attributes:
-        draw: which random numbers come next: those that would have come, 0, or others by a seed.
-        drew: whether it has drawn any, at the last call with others.
-    """
+    """A model as it stood, whenever it is called."""
 
     def __init__(self, model: Callable[..., Any]) -> None:
-        self._model, self.draw, self.drew = model, 0, False
+        self._model = model
+        self.draw = 0  # the seed of random numbers; at 0 those come that would have come next
+        self.drew = False  # whether it has drawn any, at the last call with others
         all_held = held(model)
         modules = {m for one in all_held if isinstance(one, nn.Module) for m in one.modules()}
         values = [value for module in modules for value in vars(module).values()]
         generators = {g for g in all_held + values if isinstance(g, Generator)}
         generators |= {torch.default_generator, *torch.cuda.default_generators}
-        self._stands = [(vars(module), dict(vars(module))) for module in modules]
+        self._kept: list[tuple[Any, Any]] = [(vars(m), dict(vars(m))) for m in modules]
         values += [b for m in modules for b in m._buffers.values() if b is not None]
-        self._contents = [(v, kept) for v in values if (kept := _keeps(v)) is not None]
+        self._kept += [(v, kept) for v in values if (kept := _keeps(v)) is not None]
         self._states = [(g, g.get_state()) for g in generators]
         self._of_python, self._of_numpy = random.getstate(), np.random.get_state()
 
     @torch.no_grad()
     def restore(self) -> None:
         """Put everything back, but for `draw`."""
-        for now, before in self._stands:
-            now.clear()
-            now.update(before)
-        for value, kept in self._contents:
+        for value, kept in self._kept:
             _refill(value, kept)
         for generator, state in self._states:
             generator.set_state(state)

@@ -32,8 +32,7 @@ def stable_from(
     """
     if not len(steps):
         raise ValueError("nothing was probed, so nobody can be said to have arrived")
-    probes = torch.arange(len(steps))[:, None]
-    last_below = torch.where(solved < target, probes, -1).amax(0)
+    last_below = torch.where(solved < target, torch.arange(len(steps))[:, None], -1).amax(0)
     arrivals = torch.cat([steps.float(), torch.tensor([math.inf])])
     return arrivals[last_below + 1]
 
@@ -83,8 +82,7 @@ def compare(ours: Float[Tensor, " m"], theirs: Float[Tensor, " k"]) -> Compariso
     Raises:
         ValueError: nobody on a side, or too many for `rank_p`.
     """
-    before, chance, p = _rank_test(ranks(ours, theirs), len(ours))
-    return Comparison(0.5 + before, 0.5 - chance, 0.5 + chance, p)
+    return _rank_test(ranks(ours, theirs), len(ours))
 
 
 def ranks(ours: Float[Tensor, " m"], theirs: Float[Tensor, " k"]) -> np.ndarray:
@@ -121,15 +119,13 @@ def difference(ours: Float[Tensor, " m"], theirs: Float[Tensor, " k"]) -> Effect
         ValueError: nobody on a side, too many for `rank_p`, or what is no finite number.
     """
     some(ours=ours, theirs=theirs)
-    m, k = len(ours), len(theirs)
     apart = _sorted(ours.detach().cpu().double()[:, None] - theirs.detach().cpu().double())
-    return _between(apart, _refused(m, k))
+    return _between(apart, _refused(len(ours), len(theirs)))
 
 
 def _refused(m: int, k: int) -> int:
     """How many pairs of m and k may be lower, nobody level, for the rank test to refuse that."""
-    chance = _rank_test(np.arange(1.0, m + k + 1), m).chance
-    return round(m * k * (0.5 - chance))
+    return round(m * k * _rank_test(np.arange(1.0, m + k + 1), m).low)
 
 
 def shift(differences: Float[Tensor, " m"]) -> Effect:
@@ -271,18 +267,10 @@ def rank_p(ours: Float[Tensor, " m"], theirs: Float[Tensor, " k"]) -> float:
     Raises:
         ValueError: nobody on a side, or more than `MOST_PAIRS` pairs.
     """
-    return _rank_test(ranks(ours, theirs), len(ours)).p
+    return compare(ours, theirs).p
 
 
-class _Test(NamedTuple):
-    """`rank_p`, and how far from one half the share of pairs is, and may be by chance."""
-
-    before: float
-    chance: float
-    p: float
-
-
-def _rank_test(ranked: np.ndarray, m: int) -> _Test:
+def _rank_test(ranked: np.ndarray, m: int) -> Comparison:
     """The rank test of those who have the first m of these ranks against the others."""
     pairs = m * (len(ranked) - m)
     allowed.whole(1, MOST_PAIRS, pairs=pairs)
@@ -290,7 +278,8 @@ def _rank_test(ranked: np.ndarray, m: int) -> _Test:
     hands = sorted(twice[:m]), sorted(twice[m:])
     hand, rest = sorted(hands, key=len)
     p, off = _dealt(tuple(hand), tuple(rest))
-    return _Test((m * (len(ranked) + 1) - sum(twice[:m])) / (2 * pairs), off / (2 * pairs), p)
+    before, chance = (m * (len(ranked) + 1) - sum(twice[:m])) / (2 * pairs), off / (2 * pairs)
+    return Comparison(0.5 + before, 0.5 - chance, 0.5 + chance, p)
 
 
 @cache
@@ -329,8 +318,7 @@ def signed_rank_p(differences: Float[Tensor, " m"]) -> float:
     d = d[(d != 0) & ~d.isnan()]
     if not len(d):
         return 1.0
-    sizes = needed("scipy.stats", "doubt").rankdata(d.abs().numpy())
-    twice = (2 * sizes).astype(int)
+    twice = (2 * needed("scipy.stats", "doubt").rankdata(d.abs().numpy())).astype(int)
     return _signed(tuple(sorted(twice.tolist())), int(twice[d.numpy() > 0].sum()))[0]
 
 

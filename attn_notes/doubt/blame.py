@@ -56,11 +56,9 @@ def locate(ask: Subject, model: Any, x: Tensor, other: Tensor, cut: int) -> str:
     """The first module to end whose inputs before the cut are the same and whose output is not.
 
     A part of it that was not called itself, but by other methods, where it begins between two
-    modules of that. Both texts are
-    the same before the cut; the other may be shorter.
+    modules of that. Both texts are the same before the cut; the other may be shorter.
     """
-    top = roots(model)
-    names = {part: name for module in top for name, part in module.named_modules()}
+    names = {part: name for module in roots(model) for name, part in module.named_modules()}
     parts = {name: part for part, name in names.items()}
     called = set()
 

@@ -23,7 +23,7 @@ from attn_notes.analysis.snapshot import roots
 from attn_notes.doubt import checks, perturbations
 from attn_notes.doubt.checks import GROWN, Case
 from attn_notes.doubt.reports import ALONE, REFUSED, Answer, RefusedError, Report, refusal
-from attn_notes.doubt.subject import LARGE, MIXED, Call, Subject, asked, doubtful, logits, movable
+from attn_notes.doubt.subject import LARGE, MIXED, Call, asked, doubtful, logits, movable
 
 MODES = ("eval", "train")
 BUDGET = 300.0
@@ -127,8 +127,10 @@ def causal(
     x, notes = tokens[0], []
     with how(train=False, wide=False) as subject, torch.no_grad():
         notes += [doubtful(subject.made(x[None]), x[None], vocabulary)]
-        own, beginning = subject.name.partition(", ")[2], x[: perturbations.SHORT]
-        if cuts or _refused(subject, beginning):
+        own, beginning = subject.name.partition(", ")[2], x if cuts else x[: perturbations.SHORT]
+        try:
+            subject(beginning[None])
+        except RefusedError:
             beginning = x
     told, read = perturbations.takes(cached, 3), cached
     if told and cached is not None:
@@ -196,8 +198,7 @@ class _Asking:
             needless = WITHOUT if answers[-1].bad else ""
             answers.append(self.ask(end, "each", each, kind, needless))
         for name, check in REST.items():
-            times = GROWN if name == "grown" else 1.0
-            kind = {"train": False, "wide": self.judge, "times": times}
+            kind = {"train": False, "wide": self.judge, "times": GROWN if name == "grown" else 1.0}
             needless = _needless(name, self.case, self.judge, answers)
             answers.append(self.ask(share(), name, check, kind, needless))
         x, shorter = self.case.x, len(self.case.beginning)
@@ -209,7 +210,8 @@ class _Asking:
         if self.noise:
             said = f"the same question gives other logits, by up to {self.noise:.0e}: noise that "
             self.notes.append(said + "cannot be repeated hides what is smaller")
-        about = f"causal, of {_name(self.case.model)}, {len(x)} tokens of {self.case.vocabulary:,}"
+        name = getattr(self.case.model, "__name__", type(self.case.model).__name__)
+        about = f"causal, of {name}, {len(x)} tokens of {self.case.vocabulary:,}"
         return Report(about, answers, [*dict.fromkeys(filter(None, self.notes))])
 
     def ask(
@@ -250,7 +252,6 @@ class _Asking:
     ) -> Answer:
         """An answer with what it cost, whatever raises; with parameters moved, if one is before."""
         start, subject, little = time.perf_counter(), None, before is not None
-        found = Answer("", "not asked", needed=True)
         try:
             with self.how(**kind, little=little) as subject:
                 subject.last = little or not self.movable
@@ -273,10 +274,6 @@ class _Asking:
         return replace(found, mode=subject.name, rows=subject.rows)
 
 
-def _name(model: Any) -> str:
-    return getattr(model, "__name__", type(model).__name__)
-
-
 def _needless(name: str, case: Case, judge: bool, answers: Sequence[Answer]) -> str:
     """Why a check is not asked; empty if it is."""
     if name == "grown" and any(a.bad and a.check == "suffix" for a in answers):
@@ -285,19 +282,8 @@ def _needless(name: str, case: Case, judge: bool, answers: Sequence[Answer]) -> 
         return "weights are made larger in double precision alone"
     given = {"padding": "pad", "documents": "separator", "cache": "cached", "reach": "reach"}
     missing = name in given and getattr(case, given[name]) is None
-    if name == "documents" and case.begins is not None:
-        missing = False
-    return f"no `{given[name]}` was given" if missing else ""
-
-
-def _refused(ask: Subject, x: Tensor) -> str:
-    """Why a model refuses a text; empty if it does not."""
-    try:
-        with torch.no_grad():
-            ask(x[None])
-    except RefusedError as error:
-        return str(error)
-    return ""
+    begins = name == "documents" and case.begins is not None
+    return f"no `{given[name]}` was given" if missing and not begins else ""
 
 
 def _undoubled(how: Callable[..., Any], case: Case) -> str:

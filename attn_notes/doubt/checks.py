@@ -5,7 +5,7 @@ What a check does not say, its name, mode and cost, `causality` does.
 
 import math
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache as once
 from functools import partial
@@ -72,26 +72,32 @@ def _asked_about(
     left, done, start = iter(every), 0, time.perf_counter()
     ask.level(x[None], repeats=0)
     rows = 1 if alone else ask.at_once(len(x))
-    before = ask.level(x.repeat(rows, 1))
-    places = torch.arange(len(x), device=x.device)
+    same = x.repeat(rows, 1)
+    before = ask.level(same)
     while batch := list(islice(left, rows)):
         filled = batch + [(x, 0)] * (rows - len(batch))  # of one shape, for kernels differ by it
-        cuts = torch.tensor([cut for _, cut in filled], device=x.device)
-        texts = torch.stack([row for row, _ in filled])
-        early = places < cuts[:, None]
-        far, counts = (value * early for value in ask.moved(before, ask(texts)))
         done += len(batch)
-        if float(counts.max()) > 1:
-            worst = int(counts.amax(1).argmax())
-            cut = slice(batch[worst][1])
-            same, other = (
-                partial(_said, ask, each, cut, row=worst) for each in (x.repeat(rows, 1), texts)
-            )
-            if ask.stands(same, other):
-                return _Asked(batch[worst], float(far[worst].max()), ask.above, done, 0.0)
+        if leak := _leaking(ask, same, before, filled):
+            return _Asked(*leak, ask.above, done, 0.0)
         if time.perf_counter() > until:
             break
     return _Asked(None, math.nan, ask.above, done, (time.perf_counter() - start) / max(1, done))
+
+
+def _leaking(
+    ask: Subject, same: Tensor, before: Tensor, questions: Sequence[Question]
+) -> tuple[Question, float] | None:
+    """Of questions that are asked at once the one that leaks most, if that stands, and how far."""
+    texts = torch.stack([row for row, _ in questions])
+    cuts = torch.tensor([cut for _, cut in questions], device=texts.device)
+    early = torch.arange(texts.shape[1], device=texts.device) < cuts[:, None]
+    far, counts = (value * early for value in ask.moved(before, ask(texts)))
+    worst = int(counts.amax(1).argmax())
+    cut = slice(questions[worst][1])
+    ways = (partial(_said, ask, each, cut, row=worst) for each in (same, texts))
+    if float(counts.max()) > 1 and ask.stands(*ways):
+        return questions[worst], float(far[worst].max())
+    return None
 
 
 def _said(
@@ -156,8 +162,7 @@ def suffix(
             left_out.append(
                 f"{len(x) - 1 - len(case.cuts):,} of {len(x) - 1:,} cuts, which were not named"
             )
-    asks_draws = ask.last and not short
-    drawn = _by_draws(ask, case, until, alone) if asks_draws else Answer("", "ok")
+    drawn = _by_draws(ask, case, until, alone) if ask.last and not short else Answer("", "ok")
     left_out += [drawn.left_out] * bool(drawn.left_out)
     return replace(
         drawn,
@@ -176,21 +181,14 @@ def _by_draws(ask: Subject, case: Case, until: float, alone: bool) -> Answer:
     cuts = case.cuts or perturbations.cuts_of(len(x))
     every = [*perturbations.suffixes(x, case.vocabulary, (), cuts, draws=1)]
     same = x.repeat(rows, 1)
-    places = torch.arange(len(x), device=x.device)
     for draw in range(1, 1 + DRAWS):
         chosen = [every[(draw * rows + i) % len(every)] for i in range(rows)]
-        texts = torch.stack([row for row, _ in chosen])
-        early = places < torch.tensor([cut for _, cut in chosen], device=x.device)[:, None]
         ask.source.draw = draw
-        far, counts = ask.moved(ask(same), ask(texts))
+        leak = _leaking(ask, same, ask(same), chosen)
         if not ask.source.drew:
             return Answer("", "ok")
-        worst = int((counts * early).amax(1).argmax())
-        cut = slice(chosen[worst][1])
-        ways = (partial(_said, ask, each, cut, row=worst) for each in (same, texts))
-        if float((counts * early).max()) > 1 and ask.stands(*ways):
-            size = float((far * early)[worst].max())
-            found = _leak(ask, case, x, _Asked(chosen[worst], size, ask.above, draw, 0.0))
+        if leak:
+            found = _leak(ask, case, x, _Asked(*leak, ask.above, draw, 0.0))
             said = f"{found.found}, by the random numbers of draw {draw} of {DRAWS}"
             return replace(found, found=said)
         took = (time.perf_counter() - start) / draw
@@ -207,6 +205,28 @@ def grown(ask: Subject, case: Case, until: float) -> Answer:
         return replace(found, needed=found.needed and found.verdict == "ok")
     said = f"if weights were {GROWN:g} times as large, {found.found}: is a mask finite?"
     return replace(found, verdict="warning", found=said)
+
+
+class _Timed:
+    """What is asked one after another, as far as there is time: one at least that is answered."""
+
+    def __init__(self, every: Sequence[Any], until: float) -> None:
+        self.every, self.until, self.start = every, until, time.perf_counter()
+        self.done = self.refused = 0
+
+    def __iter__(self) -> Iterator[Any]:
+        for one in self.every:
+            self.done += 1
+            yield one
+            if self.done > self.refused and time.perf_counter() > self.until:
+                break
+
+    def ended(self, ask: Subject, what: str, left_out: Sequence[str] = ()) -> Answer:
+        """Nothing was found; what of it there was no time for."""
+        of, missing = len(self.every), len(self.every) - self.done
+        left = ", ".join([*left_out, *[f"{missing:,} of {of:,} {what}"] * bool(missing)])
+        rest = (time.perf_counter() - self.start) / self.done * missing
+        return Answer("", "ok", above=ask.above, left_out=left, rest=rest, needed=bool(missing))
 
 
 def each(ask: Subject, case: Case, until: float, alone: bool = False) -> Answer:
@@ -232,28 +252,23 @@ def each(ask: Subject, case: Case, until: float, alone: bool = False) -> Answer:
 @torch.no_grad()
 def prefix(ask: Subject, case: Case, until: float) -> Answer:
     """Nothing after the cut in the place of something else."""
-    x, start = case.x, time.perf_counter()
-    full, refused, done = ask.level(x[None]), 0, 0
-    cuts = case.cuts or perturbations.cuts_of(len(x))
+    x, cuts = case.x, _Timed(case.cuts or perturbations.cuts_of(len(case.x)), until)
+    full = ask.level(x[None])
     for cut in cuts:
-        try:
-            short = ask(x[None, :cut])
-        except RefusedError:
-            refused += 1
-            continue
-        done += 1
         who = f"position {{}} reads whether the text ends at {cut}"
         ways = partial(_said, ask, x[None], slice(cut)), partial(_said, ask, x[None, :cut])
-        found = _moved(ask, full[:, :cut], short, ways, who)
+        try:
+            found = _differ(ask, *ways, who, full[:, :cut])
+        except RefusedError:
+            cuts.refused += 1
+            continue
         if found.bad:
             return replace(found, module=located(ask, case, x, x[:cut], cut))
-        if time.perf_counter() > until:
-            break
-    if not done:
+    if cuts.refused == cuts.done:
         said = f"{REFUSED}: the model refuses every shorter text"
         return Answer("", "not asked", found=said, needed=True)
-    left = [f"{refused} lengths, which the model refuses"] if refused else []
-    return _unless_cut(ask, len(cuts) - done - refused, len(cuts), "lengths", start, left)
+    left = [f"{cuts.refused} lengths, which the model refuses"] if cuts.refused else []
+    return cuts.ended(ask, "lengths", left)
 
 
 class _Embedded(TorchFunctionMode):
@@ -280,10 +295,9 @@ class _Embedded(TorchFunctionMode):
 
 def gradient(ask: Subject, case: Case, until: float) -> Answer:
     """Of a mixture of the logits before a cut, with respect to what is embedded after it."""
-    x, done, start = case.x, 0, time.perf_counter()
+    x, cuts = case.x, _Timed(case.cuts or perturbations.cuts_of(len(case.x)), until)
     ask.level(x[None], repeats=0)
     least = STEEP * ask.eps
-    cuts = case.cuts or perturbations.cuts_of(len(x))
     for cut in cuts:
         with torch.enable_grad(), _Embedded(x[None]) as embedded:
             early = ask(x[None])[:, :cut]
@@ -298,42 +312,27 @@ def gradient(ask: Subject, case: Case, until: float) -> Answer:
             return Answer("", "not asked", found="the logits do not hang on the embeddings")
         steep = slope[0].flatten(1).abs().amax(1)
         size = float(steep[cut:].max() / steep[:cut].max().clamp(min=1e-300))
-        done += 1
         if not size <= least:
             read = cut + int(steep[cut:].nan_to_num(torch.inf).argmax())
             who = f"a logit before {cut} has a slope at what is embedded at {read}"
             return Answer("", "leak", size=size, above=least, found=who)
-        if time.perf_counter() > until:
-            break
-    return replace(_unless_cut(ask, len(cuts) - done, len(cuts), "cuts", start), above=least)
+    return replace(cuts.ended(ask, "cuts"), above=least)
 
 
 Way = Callable[[], Tensor]
 """Asks a question whose answer [n, t, v] is compared with another's."""
 
 
-def _moved(ask: Subject, before: Tensor, after: Tensor, ways: tuple[Way, Way], who: str) -> Answer:
-    """A leak where anything has moved, each time that both are asked, and the first to move."""
-    far, counts = ask.moved(before, after)
-    if float(counts.max()) > 1 and ask.stands(*ways):
-        first = int((counts[0] > 1).nonzero()[0])
-        said = who.format(first)
+def _differ(ask: Subject, one: Way, other: Way, who: str, before: Tensor | None = None) -> Answer:
+    """A leak where anything moves, each time that both are asked, and the first to move.
+
+    What the one comes to need not be asked if it is known from `before`.
+    """
+    far, counts = ask.moved(one() if before is None else before, other())
+    if float(counts.max()) > 1 and ask.stands(one, other):
+        said = who.format(int((counts[0] > 1).nonzero()[0]))
         return Answer("", "leak", size=float(far.max()), above=ask.above, found=said)
     return Answer("", "ok", above=ask.above)
-
-
-def _differ(ask: Subject, one: Way, other: Way, who: str) -> Answer:
-    """The same, asked here."""
-    return _moved(ask, one(), other(), (one, other), who)
-
-
-def _unless_cut(
-    ask: Subject, missing: int, of: int, what: str, start: float, left_out: Sequence[str] = ()
-) -> Answer:
-    """Nothing was found; what of it there was no time for."""
-    left = ", ".join([*left_out, *[f"{missing:,} of {of:,} {what}"] * bool(missing)])
-    rest = (time.perf_counter() - start) / max(1, of - missing) * missing
-    return Answer("", "ok", above=ask.above, left_out=left, rest=rest, needed=bool(missing))
 
 
 @torch.no_grad()
@@ -343,11 +342,11 @@ def neighbours(ask: Subject, case: Case, until: float) -> Answer:
     Among others one of a single token, which fills an expert that has room for a share of a batch.
     Each is asked about as well: what is largest in a batch may be of x.
     """
-    x, start, done = case.beginning, time.perf_counter(), 0
+    x = case.beginning
     others = [torch.full_like(x, token) for token in case.special]
     others += [perturbations.drawn(x, case.vocabulary, seed) for seed in range(1, 1 + NEIGHBOURS)]
     pairs = [(x, other) for other in others] + [(other, x) for other in others]
-    asked = [(place, *pair) for place in (0, 1) for pair in pairs]
+    asked = _Timed([(place, *pair) for place in (0, 1) for pair in pairs], until)
     ask.level(torch.stack([x, x]))
     alone = once(lambda text: _said(ask, torch.stack([text, text])))  # of each text, once
     for place, text, other in asked:
@@ -356,11 +355,10 @@ def neighbours(ask: Subject, case: Case, until: float) -> Answer:
         beside = slice(place, place + 1)
         ways = (partial(_said, ask, same, row=beside), partial(_said, ask, texts, row=beside))
         who = "position {} reads another text of the batch"
-        found = _moved(ask, alone(text)[beside], ways[1](), ways, who)
-        done += 1
-        if found.bad or time.perf_counter() > until:
-            break
-    return found if found.bad else _unless_cut(ask, len(asked) - done, len(asked), "texts", start)
+        found = _differ(ask, *ways, who, alone(text)[beside])
+        if found.bad:
+            return found
+    return asked.ended(ask, "texts")
 
 
 @torch.no_grad()
@@ -432,8 +430,7 @@ def cache(ask: Subject, case: Case, until: float) -> Answer:
     full = ask.level(x)
     for when, way in ways.items():
         who = f"from position {{}} on, the logits with the cache are others than without{when}"
-        both = (partial(_said, ask, x), partial(_said, ask, x, call=way))
-        found = _moved(ask, full, both[1](), both, who)
+        found = _differ(ask, partial(_said, ask, x), partial(_said, ask, x, call=way), who, full)
         if found.bad:
             said = f"{found.found}, by up to {found.size:.1e}"
             return replace(found, verdict="wrong", found=said)
@@ -445,12 +442,13 @@ def cache(ask: Subject, case: Case, until: float) -> Answer:
 def reach(ask: Subject, case: Case, until: float) -> Answer:
     """What lies farther back than a window must not be read, and the farthest within must."""
     assert case.reach is not None
-    x, t, start, done, read = case.x, len(case.x), time.perf_counter(), 0, False
+    x, t, read = case.x, len(case.x), False
     if t <= case.reach:
         said = f"{t} tokens tell nothing of a reach of {case.reach}: give a longer text"
         return Answer("", "not asked", found=said, needed=True)
     before = ask.level(x[None])
-    places = [cut - 1 for cut in perturbations.cuts_of(t)]  # the last token has no other reader
+    # The last token has no other reader.
+    places = _Timed([cut - 1 for cut in perturbations.cuts_of(t)], until)
     for place in places:
         row = x.clone()
         row[place] = perturbations.drawn(x, case.vocabulary, place)[place]
@@ -462,10 +460,7 @@ def reach(ask: Subject, case: Case, until: float) -> Answer:
             said = f"position {reader} reads position {place}, and may read {case.reach - 1} back"
             return Answer("", "wrong", found=said)
         read = read or bool(counts[late.start - 1 : late.start].any())
-        done += 1
-        if time.perf_counter() > until:
-            break
-    found = _unless_cut(ask, t - 1 - done, t - 1, "places", start)
+    found = places.ended(ask, "places")
     if read or found.needed:
         return found
     said = f"no position reads the one {case.reach - 1} before it, which is within its reach"

@@ -9,7 +9,6 @@ import torch
 from torch import Generator, Tensor, nn
 
 from attn_notes import allowed
-from attn_notes.allowed import needed
 from attn_notes.analysis import statistics
 from attn_notes.analysis.statistics import Effect, Verdict
 from attn_notes.doubt.reports import wrapped
@@ -190,7 +189,7 @@ def _rivals(tuned: dict[float, Tensor], best: float) -> dict[float, int]:
         return {rate: 2 * n for rate in table if rate != best}
     rest = ends - ends.mean(0) - ends.mean(1, keepdim=True) + ends.mean()
     spread = math.sqrt(2 * float(rest.square().sum()) / free)
-    t = needed("scipy.stats", "doubt").t.ppf(1 - DOUBT, free)
+    t = allowed.needed("scipy.stats", "doubt").t.ppf(1 - DOUBT, free)
     found = {}
     for rate, each in table.items():
         gap = float((each - table[best]).mean())

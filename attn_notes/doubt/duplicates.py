@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,6 @@ from jaxtyping import Float, Shaped
 from torch import Tensor
 
 from attn_notes import allowed
-from attn_notes.allowed import needed
 from attn_notes.doubt.reports import Answer, Report
 
 SHOWN = 3  # of the test items that have a twin
@@ -55,14 +55,12 @@ def twins(
         raise ValueError(f"near must lie between 0 and 1, not at {near}")
     if scores is not None and scores.shape != (len(test),):
         raise ValueError(f"{len(test)} items have as many scores, not {tuple(scores.shape)}")
-    ours, theirs = (
-        [_key(key, item, near is not None) for item in items] for items in (test, train)
-    )
+    keyed = partial(_key, key, near=near is not None)
+    ours, theirs = ([*map(keyed, items)] for items in (test, train))
     known = set(theirs)
     seen = torch.tensor([one in known for one in ours])
     answers = [_found("twins", seen, len(ours), "stand in the training data")]
-    again = len(ours) - len(set(ours))
-    if again:
+    if again := len(ours) - len(set(ours)):
         said = f"{again:,} of {len(ours):,} test items stand in the test more than once"
         answers.append(Answer("repeated", "warning", size=again / len(ours), found=said))
     if near is not None:
@@ -98,16 +96,15 @@ def _near(
     tell: Callable[[str], Any],
 ) -> tuple[Tensor, int, float]:
     """Which of ours have a near twin, of how many that was asked, and the seconds it took."""
-    process = needed("rapidfuzz.process", "doubt")
-    scorer = needed("rapidfuzz.distance", "doubt").Levenshtein.normalized_similarity
+    process = allowed.needed("rapidfuzz.process", "doubt")
+    scorer = allowed.needed("rapidfuzz.distance", "doubt").Levenshtein.normalized_similarity
     found, start = torch.zeros(len(ours), dtype=torch.bool), time.perf_counter()
     for done, one in enumerate(ours):
         if done % max(1, len(ours) // TOLD) == 0:
             tell(f"near twins: {done:,} of {len(ours):,} test items")
         if time.perf_counter() - start > budget:
             return found, done, time.perf_counter() - start
-        alike = process.extractOne(one, theirs, scorer=scorer, score_cutoff=near)
-        found[done] = alike is not None
+        found[done] = process.extractOne(one, theirs, scorer=scorer, score_cutoff=near) is not None
     return found, len(ours), time.perf_counter() - start
 
 

@@ -142,7 +142,6 @@ def _judged(
     if entropy is None:
         said += "; what can be had is not known: no `entropy` was given"
     if 1 in counted and loss.low > counted[1].middle:
-        above = loss.middle - counted[1].middle
         found = f"{said}; above counting single tokens: has it learnt to read at all?"
-        return Answer("loss", "warning", size=above, found=found)
+        return Answer("loss", "warning", size=loss.middle - counted[1].middle, found=found)
     return Answer("loss", "ok", size=loss.middle, found=said)

@@ -47,44 +47,26 @@ class NothingAskedError(Exception):
 
 @dataclass(frozen=True)
 class Sheet:
-    """What a loss asks about texts of one form, in each draw.
+    """What a loss asks about texts of one form, in each draw."""
 
-    Attributes:
-        texts: as they were drawn.
-        at: row and place of the token that each logit has just read; place -1 before the first.
-        weights: of each logit for the token of each place, the places of all rows in one line.
-        own: the same, as far as it holds in the draws.
-        finite: that loss and slopes are numbers.
-        across: that the slopes at each token of the vocabulary sum to zero over all places.
-        soft: that slopes are not alike where there is no label: others have a part in it.
-        kept: which of all logits these are.
-    """
-
-    texts: Int[Tensor, "d n t"]
-    at: Int[Tensor, "l 2"]
-    weights: Float[Tensor, "d l p"]
-    own: Float[Tensor, "l p"]
-    finite: bool
-    across: bool
-    soft: bool
-    kept: Int[Tensor, " l"]
+    texts: Int[Tensor, "d n t"]  # as they were drawn
+    at: Int[Tensor, "l 2"]  # row and place of the token just read; place -1 before the first
+    weights: Float[Tensor, "d l p"]  # for the token of each place, those of all rows in one line
+    own: Float[Tensor, "l p"]  # the same, as far as it holds in the draws
+    finite: bool  # that loss and slopes are numbers
+    across: bool  # that the slopes at each token of the vocabulary sum to zero over all places
+    soft: bool  # that slopes are not alike where there is no label: others have a part in it
+    kept: Int[Tensor, " l"]  # which of all logits these are
 
 
 @dataclass
 class Reader:
-    """A loss, and how its slopes are read.
+    """A loss, and how its slopes are read."""
 
-    Attributes:
-        loss: loss(logits, tokens), or with a model loss(model, tokens).
-        model: see there.
-        vocabulary: how many tokens there are.
-        special: tokens that stay where they are, and are drawn nowhere else.
-    """
-
-    loss: Callable[..., Any]
+    loss: Callable[..., Any]  # loss(logits, tokens), or with a model loss(model, tokens)
     model: Any
-    vocabulary: int
-    special: set[int]
+    vocabulary: int  # how many tokens there are
+    special: set[int]  # tokens that stay where they are, and are drawn nowhere else
 
     def kept(self, x: Int[Tensor, "n t"]) -> Tensor:
         """Where a text stays as it is: [n, t]."""
@@ -210,7 +192,6 @@ class Reader:
         with torch.enable_grad(), heads.listening(self.model) as model, stance("force_eager"):
             first: Any = model
             if self.model is None:
-                heads.calls = [_Call(x)]
                 first = heads.leaf(x, (*x.shape, self.vocabulary), torch.get_default_dtype())
             with nullcontext() if self.model is None else heads:
                 made = number(ask(first, x))

@@ -148,29 +148,18 @@ def targets(
 
 @dataclass(frozen=True)
 class _Asked:
-    """What a loss asks of texts of one form, as arrows from logits to tokens.
+    """What a loss asks of texts of one form, as arrows from logits to tokens."""
 
-    Attributes:
-        sheet: what it was read off.
-        logit: of each arrow [a].
-        row, place: of the token that it has read, [a].
-        to_row, to: of the token that it answers for, [a].
-        weights: in each draw [d, a].
-        meant: what that token is meant to weigh, in each draw [d, a].
-        against: what other tokens weigh that the logit pushes away, in each draw [d, a].
-        beside: how many arrows of further heads are left out, which predict what comes later.
-    """
-
-    sheet: Sheet
-    logit: Tensor
-    row: Tensor
+    sheet: Sheet  # what it was read off
+    logit: Tensor  # of each arrow [a]
+    row: Tensor  # of the token that it has read, [a]
     place: Tensor
-    to_row: Tensor
+    to_row: Tensor  # of the token that it answers for, [a]
     to: Tensor
-    weights: Tensor
-    meant: Tensor
-    against: Tensor
-    beside: int = 0
+    weights: Tensor  # in each draw [d, a]
+    meant: Tensor  # what that token is meant to weigh, in each draw [d, a]
+    against: Tensor  # what other tokens weigh that the logit pushes away, in each draw [d, a]
+    beside: int = 0  # arrows of further heads that are left out: they predict what comes later
 
     def only(self, kept: Tensor) -> "_Asked":
         """These arrows alone [a]."""
@@ -290,8 +279,7 @@ class _Case:
         logit, inside = found.logit, found.row == found.to_row
         offset = found.to - found.place
         following, farther = inside & (offset == self.ahead), inside & (offset > self.ahead)
-        own = torch.isin(logit, logit[following])
-        beside = ~own & torch.isin(label, label[following])
+        beside = ~torch.isin(logit, logit[following]) & torch.isin(label, label[following])
         return farther & bool(beside[farther].all())
 
     def arrows(self, asked: _Asked) -> list[Arrow]:

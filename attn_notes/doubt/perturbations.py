@@ -68,8 +68,7 @@ def each(x: Tensor, vocabulary: int) -> Iterator[Question]:
 
     At random, so that a part of them is a fair part.
     """
-    t = len(x)
-    order = torch.randperm((t - 1) * vocabulary, generator=Generator().manual_seed(0))
+    order = torch.randperm((len(x) - 1) * vocabulary, generator=Generator().manual_seed(0))
     for code in order.tolist():
         cut, token = 1 + code // vocabulary, code % vocabulary
         if int(x[cut]) != token:

@@ -59,11 +59,7 @@ class _Doubted(pytest.Item):
 
 
 def _made(name: str) -> dict[str, Any]:
-    """What a function of that name makes.
-
-    Raises:
-        UsageError: there is none, it raises, or it returns something else.
-    """
+    """What a function of that name makes; UsageError if none is there, it raises or makes other."""
     from attn_notes.doubt.reports import refusal
     from attn_notes.doubt.yours import made
 

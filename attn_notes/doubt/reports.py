@@ -80,8 +80,7 @@ class Answer:
     def line(self, check: int = 11, mode: int = 16) -> str:
         """One line; check and mode in columns so wide."""
         cost = f"{self.rows:,} rows, {self.seconds:.1f} s" if self.rows else ""
-        head = f"{self.verdict:<10}{self.check:<{check}}{self.mode:<{mode}}"
-        line = head + self.said()
+        line = f"{self.verdict:<10}{self.check:<{check}}{self.mode:<{mode}}{self.said()}"
         return f"{line}  ({cost})" if cost else line
 
 
@@ -146,8 +145,7 @@ class Report:
 
     def __str__(self) -> str:
         check = max([9, *(len(answer.check) for answer in self.answers)]) + 2
-        modes = [len(answer.mode) for answer in self.answers if answer.mode]
-        mode = max(modes) + 2 if modes else 0
+        mode = max((len(answer.mode) + 2 for answer in self.answers if answer.mode), default=0)
         lines = [answer.line(check, mode) for answer in self.answers]
         cut = f"cut by its budget; the rest would take {about(self.rest)} more"
         lines += [f"note: {note}" for note in (*self.notes, *[cut] * (self.rest > 0))]

@@ -56,21 +56,13 @@ LOSSES: tuple[tuple[str, str, Callable[[Tensor, Tensor], Tensor]], ...] = (
 
 
 def squashed(
-    logits: Float[Tensor, "l v"],
-    slopes: Float[Tensor, "l v"],
-    labels: Int[Tensor, " l"],
-    weights: Float[Tensor, " l"],
-    loss: float,
+    logits: Float[Tensor, "l v"],  # of which the loss was asked, at each place that has one label
+    slopes: Float[Tensor, "l v"],  # of the loss
+    labels: Int[Tensor, " l"],  # which tokens they are
+    weights: Float[Tensor, " l"],  # of the labels, as slopes of other logits say, up to a factor
+    loss: float,  # its value
 ) -> tuple[str, str]:
-    """Verdict and words on what the logits go through before the loss takes their logarithm.
-
-    Args:
-        logits: of which the loss was asked, at each place that has one label.
-        slopes: of the loss.
-        labels: which tokens they are.
-        weights: of the labels, as slopes of other logits say, up to a factor.
-        loss: its value.
-    """
+    """Verdict and words on what the logits go through before the loss takes their logarithm."""
     allowed.some(labels=labels)
     allowed.tokens(logits.shape[1], labels=labels)
     for verdict, words, loses in LOSSES:

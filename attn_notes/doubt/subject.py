@@ -61,11 +61,8 @@ def _found(made: Any, tokens: Tensor, vocabulary: int | None) -> tuple[Tensor, l
     """The logits, and all that could be them, each once."""
     n, t = tokens.shape
     parts = [*_parts(made)]
-    every: list[Tensor] = []
-    for found in parts:
-        fits = found.ndim == 3 and found.shape[:2] == (n, t) and found.is_floating_point()
-        if fits and not any(found is other for other in every):
-            every.append(found)
+    fit = (p for p in parts if p.ndim == 3 and p.shape[:2] == (n, t) and p.is_floating_point())
+    every = [*dict.fromkeys(fit)]
     if every:
         right = [found for found in every if found.shape[-1] == vocabulary]
         return (right or every)[0], every
@@ -83,9 +80,8 @@ def _parts(made: Any) -> Iterator[Tensor]:
     elif getattr(made, "logits", None) is not None:
         yield from _parts(made.logits)
     elif isinstance(made, Mapping):
-        named = made.get("logits") is not None
-        for each in [made["logits"]] if named else made.values():
-            yield from _parts(each)
+        named = made.get("logits")
+        yield from _parts([*made.values()] if named is None else named)
     elif isinstance(made, Sequence) and not isinstance(made, str):
         for each in made:
             yield from _parts(each)

@@ -81,8 +81,7 @@ def proper(
                     raise _ShapeError(f"scores are [n, t], or [n, t, {vocabulary}], and of {said}")
                 eps = max(own, coarsest.eps)
                 if first.ndim == 3:
-                    made = dict(enumerate(first[0]))
-                    answer = _answer(made, 0.0, x, eps)
+                    answer = _answer(dict(enumerate(first[0])), 0.0, x, eps)
                     if answer.bad:
                         logits = ": are these logits? Then give their log_softmax(-1)"
                         answer = replace(answer, found=answer.found + logits)

@@ -74,10 +74,8 @@ def doubted(**given: Any) -> list[Report]:
     if loss is not None:
         model, tokens = given["model"], given["tokens"]
         if takes(loss, 2):
-            how |= {name: given.get(name) for name in ("pad", "separator")}
-            questions["targets"] = lambda: targets(
-                loss, tokens, given["vocabulary"], model=model, **how
-            )
+            how |= {name: given.get(name) for name in ("vocabulary", "model", "pad", "separator")}
+            questions["targets"] = lambda: targets(loss, tokens, **how)
         alone = (lambda m: loss(m, tokens)) if takes(loss, 2) else loss
         questions["slope"] = lambda: slope(model, alone)
     reports, errors = list[Report](), list[Exception]()

@@ -78,10 +78,9 @@ def _texts(data: Sequence[float]) -> tuple[list[str], bool]:
 def single(value: float) -> float:
     """The number of single precision that is next to this one."""
     try:
-        found: float = struct.unpack("<f", struct.pack("<f", value))[0]
+        return struct.unpack("<f", struct.pack("<f", value))[0]
     except OverflowError:
         return float("inf") if value > 0 else -float("inf")
-    return found
 
 
 def _shortest(value: float) -> float:

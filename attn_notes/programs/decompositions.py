@@ -4,10 +4,12 @@ Each function stands for one of torch's operations, and is traced in its place.
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor
+from torch._decomp import register_decomposition
 from torch.nn import functional as F
 
 aten = torch.ops.aten
@@ -18,12 +20,7 @@ class UnknownOperationError(NotImplementedError):
     """A function does something that no program can do."""
 
 
-def _of(operation: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    def register(function: Callable[..., Any]) -> Callable[..., Any]:
-        APART[operation] = function
-        return function
-
-    return register
+_of = partial(register_decomposition, registry=APART)
 
 
 def _numbers(*rows: str) -> list[list[float]]:

@@ -19,8 +19,7 @@ class _Method(nn.Module):
         self.model, self.name = model, name
 
     def forward(self, *inputs: Tensor) -> Tensor | tuple[Tensor, ...]:
-        result: Tensor | tuple[Tensor, ...] = getattr(self.model, self.name)(*inputs)
-        return result
+        return getattr(self.model, self.name)(*inputs)
 
 
 @typed
@@ -44,11 +43,10 @@ def forward(
         raise ValueError(f"{', '.join(sorted(both))}: name of an input and of a parameter")
     if not callable(getattr(model, method, None)):
         raise ValueError(f"{type(model).__name__} has no method {method!r}")
-    called = _Method(model, method)
 
     def function(given: dict[str, Tensor]) -> dict[str, Tensor]:
         held = {f"model.{name}": given[name] for name in weights}
-        found = functional_call(called, held, tuple(given[name] for name in inputs))
+        found = functional_call(_Method(model, method), held, tuple(given[name] for name in inputs))
         tensors = (found,) if isinstance(found, Tensor) else found
         if len(tensors) != len(outputs):
             raise ValueError(

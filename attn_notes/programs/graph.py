@@ -18,48 +18,30 @@ VIEWS = {
 
 
 class Node:
-    """An operation, or what a function begins or ends with.
-
-    Attributes:
-        operation: its name in `torch.ops.aten`, or "input", "constant" or "output".
-        arguments: what it is given in order; other nodes among it, in lists as well.
-        options: what it is given by name.
-        shape: of what it gives; of the first, where that is several tensors.
-        dtype: likewise, as in "float32".
-        dtypes: of all that it gives.
-        name: an input's.
-        data: a constant's numbers, row by row; of what is repeated, once.
-        held: the shape of these numbers.
-        strides: where torch keeps the result in memory, if it has one: for `as_strided`.
-        whole: whether that memory holds the result and nothing else.
-        called: what a message calls it.
-        asked: a sentence that says which line asked for it.
-        inputs: the nodes that it reads, as often as it reads them.
-        users: the nodes that read it.
-    """
+    """An operation, or what a function begins or ends with."""
 
     def __init__(
         self,
-        operation: str,
-        arguments: Sequence[Any] = (),
-        options: dict[str, Any] | None = None,
+        operation: str,  # its name in `torch.ops.aten`, or "input", "constant" or "output"
+        arguments: Sequence[Any] = (),  # in order; other nodes among them, in lists as well
+        options: dict[str, Any] | None = None,  # what it is given by name
         *,
-        shape: Shape = (),
-        dtype: str = "float32",
+        shape: Shape = (),  # of what it gives; of the first, where that is several tensors
+        dtype: str = "float32",  # likewise
         **more: Any,
     ) -> None:
         self.operation, self.arguments, self.options = operation, arguments, options or {}
         self.shape, self.dtype = tuple(shape), dtype
-        self.dtypes: Sequence[str] = more.get("dtypes", (dtype,))
-        self.name: str = more.get("name", "")
-        self.data: Sequence[float] = more.get("data", ())
-        self.held: Shape = more.get("held", self.shape)
-        self.strides: Sequence[int] = more.get("strides", ())
-        self.whole: bool = more.get("whole", True)
-        self.called: str = more.get("called", operation)
-        self.asked: str = more.get("asked", "")
-        self.inputs = list(_nodes((self.arguments, *self.options.values())))
-        self.users: list[Node] = []
+        self.dtypes: Sequence[str] = more.get("dtypes", (dtype,))  # of all that it gives
+        self.name: str = more.get("name", "")  # an input's
+        self.data: Sequence[float] = more.get("data", ())  # a constant's; what is repeated, once
+        self.held: Shape = more.get("held", self.shape)  # of these numbers, row by row
+        self.strides: Sequence[int] = more.get("strides", ())  # in torch's memory: for `as_strided`
+        self.whole: bool = more.get("whole", True)  # that memory holds the result and nothing else
+        self.called: str = more.get("called", operation)  # what a message calls it
+        self.asked: str = more.get("asked", "")  # a sentence that says which line asked for it
+        self.inputs = list(_nodes((self.arguments, *self.options.values())))  # as often as it reads
+        self.users: list[Node] = []  # the nodes that read it
         for node in self.inputs:
             if not node.users or node.users[-1] is not self:
                 node.users.append(self)

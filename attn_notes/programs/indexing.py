@@ -10,7 +10,6 @@ from attn_notes.programs.values import (
     Number,
     Operand,
     Picked,
-    Shape,
     Stored,
     Value,
     broadcast,
@@ -21,10 +20,11 @@ named = entering(TABLE)
 Indices = Sequence[Value | None]
 
 
-def _along(layout: Layout, dim: int, shape: Shape) -> tuple[Layout, int]:
-    """A layout without its step along a dimension, for an index of this shape, and that step."""
-    strides = [0 if d == dim else stride for d, stride in enumerate(layout.strides)]
-    return Layout(shape, tuple(strides), layout.offset), layout.strides[dim]
+def _along(low: Lowering, base: Stored, dim: int, index: Value) -> Picked:
+    """Entries as an index says along one dimension, and as they stand along the others."""
+    strides = [0 if d == dim else stride for d, stride in enumerate(base.layout.strides)]
+    layout = Layout(index.shape, tuple(strides), base.layout.offset)
+    return Picked(base.buffer, layout, low.apply("mul", index, base.layout.strides[dim]))
 
 
 @named("embedding")
@@ -38,17 +38,14 @@ def _embedding(low: Lowering, weight: Value, index: Value, *_: Any, **__: Any) -
 
 @named("gather")
 def _gather(low: Lowering, a: Value, dim: int, index: Value, **_: Any) -> Value:
-    base = low.stored(a)
-    layout, step = _along(base.layout, dim % max(1, len(a.shape)), index.shape)
-    return Picked(base.buffer, layout, low.apply("mul", index, step))
+    return _along(low, low.stored(a), dim % max(1, len(a.shape)), index)
 
 
 def _scattered(
     low: Lowering, base: Value, dim: int, index: Value, source: Operand, *, adds: bool
 ) -> Value:
     target = low.copy(base)
-    layout, step = _along(target.layout, dim % len(base.shape), index.shape)
-    place = Picked(target.buffer, layout, low.apply("mul", index, step))
+    place = _along(low, target, dim % len(base.shape), index)
     if not isinstance(source, Value):
         source = Number(index.shape, float(source))
     for d, length in enumerate(index.shape):  # a source may be longer than its index
@@ -76,8 +73,8 @@ def _scatter_add(low: Lowering, base: Value, dim: int, index: Value, source: Val
     return _scattered(low, base, dim, index, source, adds=True)
 
 
-def _place(low: Lowering, base: Stored, indices: Indices) -> tuple[Layout, Value]:
-    """Where tensors that stand for neighbouring dimensions lead, as `tensor[a, b]` has it."""
+def _place(low: Lowering, base: Stored, indices: Indices) -> Picked:
+    """Entries where tensors for neighbouring dimensions lead, as `tensor[a, b]` has it."""
     given = [d for d, index in enumerate(indices) if index is not None]
     if given != list(range(given[0], given[-1] + 1)):
         raise low.refuse("has indices with a gap between them")
@@ -94,21 +91,18 @@ def _place(low: Lowering, base: Stored, indices: Indices) -> tuple[Layout, Value
     place = low.reshape(place, [*middle, *[1] * len(after)])
     strides = base.layout.strides
     rest = (*strides[: given[0]], *[0] * len(middle), *strides[given[-1] + 1 :])
-    return Layout(shape, rest, base.layout.offset), low.expand(place, shape)
+    layout = Layout(shape, rest, base.layout.offset)
+    return Picked(base.buffer, layout, low.expand(place, shape))
 
 
 @named("index")
 def _index(low: Lowering, a: Value, indices: Indices) -> Value:
-    base = low.stored(a)
-    layout, place = _place(low, base, indices)
-    return Picked(base.buffer, layout, place)
+    return _place(low, low.stored(a), indices)
 
 
 @named("index_select")
 def _index_select(low: Lowering, a: Value, dim: int, index: Value) -> Value:
-    base = low.stored(a)
-    layout, place = _place(low, base, [*[None] * (dim % len(a.shape)), index])
-    return Picked(base.buffer, layout, place)
+    return _place(low, low.stored(a), [*[None] * (dim % len(a.shape)), index])
 
 
 @named("index_put")
@@ -119,7 +113,6 @@ def _index_put(
         if isinstance(node, Node) and node.dtype == "bool":
             raise low.refuse("puts numbers where a mask says: take `torch.where`")
     target = low.copy(base)
-    layout, place = _place(low, target, indices)
-    place = Picked(target.buffer, layout, place)
-    low.store(low.expand(value, layout.shape), place, adds=accumulate)
+    place = _place(low, target, indices)
+    low.store(low.expand(value, place.shape), place, adds=accumulate)
     return target

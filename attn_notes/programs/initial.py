@@ -26,12 +26,8 @@ aten = torch.ops.aten
 UNIFORM = ("uniform", ("from", "to"), (0.0, 1.0))
 NORMAL = ("normal", ("mean", "std"), (0.0, 1.0))
 SETTINGS: dict[Any, tuple[str, tuple[str, ...], tuple[float, ...]]] = {
-    aten.uniform_.default: UNIFORM,
-    aten.rand.default: ("uniform", ("", ""), (0.0, 1.0)),
-    aten.rand.generator: ("uniform", ("", ""), (0.0, 1.0)),
-    aten.normal_.default: NORMAL,
-    aten.randn.default: ("normal", ("", ""), (0.0, 1.0)),
-    aten.randn.generator: ("normal", ("", ""), (0.0, 1.0)),
+    **dict.fromkeys((aten.uniform_.default, aten.rand.default, aten.rand.generator), UNIFORM),
+    **dict.fromkeys((aten.normal_.default, aten.randn.default, aten.randn.generator), NORMAL),
 }
 """What draws, what it calls its settings, and what they are where it is not told."""
 DIGIT = 1024
@@ -224,13 +220,9 @@ def _spec(name: str, start: Tensor, parts: list[_Part], drawn: Sequence[Draw]) -
             return drawn[part.draw].spec(factor, shift) | {"shape": shape}
     if shift:
         raise ValueError(f"{name} starts from draws in parts, and a constant")
+    of = [drawn[part.draw].spec() for part in parts]
     terms = [term for i, part in enumerate(parts) for term in _terms(part, i)]
-    return {
-        "shape": shape,
-        "draw": "sum",
-        "of": [drawn[part.draw].spec() for part in parts],
-        "terms": terms,
-    }
+    return {"shape": shape, "draw": "sum", "of": of, "terms": terms}
 
 
 def _terms(part: _Part, of: int) -> Iterator[Spec]:

@@ -60,21 +60,13 @@ Slots = Mapping[str, tuple[int, Sequence[int]]]
 
 
 def module(
-    kernels: Sequence[Addressed],
-    data: Sequence[tuple[int, Sequence[float]]],
-    size: int,
-    inputs: Slots,
+    kernels: Sequence[Addressed],  # what is done, in order
+    data: Sequence[tuple[int, Sequence[float]]],  # constants, each with where it begins
+    size: int,  # numbers in the array
+    inputs: Slots,  # name → start and shape
     outputs: Slots,
 ) -> str:
-    """The module's text.
-
-    Args:
-        kernels: what is done, in order.
-        data: constants, each with where it begins.
-        size: numbers in the array.
-        inputs: name → start and shape.
-        outputs: likewise.
-    """
+    """The module's text."""
     names: dict[str, str] = {}  # of functions, by what follows their names
     functions: list[str] = []
 
@@ -145,7 +137,6 @@ class _Writer:
         return self.names[text]
 
     def where(self, place: Place) -> str:
-        """A place in the array."""
         if place.start not in self.addresses:
             self.addresses.append(place.start)
         steps = [f"p{self.addresses.index(place.start)}"]

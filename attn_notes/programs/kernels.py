@@ -8,23 +8,14 @@ from attn_notes.programs.values import Picked, Shape, Stored, Value, leaves
 
 @dataclass(frozen=True)
 class Loop:
-    """Go through a shape; write an expression, or what becomes of one along the last dimensions.
+    """Go through a shape; write an expression, or what becomes of one along the last dimensions."""
 
-    Attributes:
-        kind: "map" writes every entry; "sum", "max", "min", "prod", "argmax" and "argmin" reduce.
-        shape: gone through, what is reduced last.
-        outer: how many dimensions are not reduced.
-        target: where the results go, of the outer dimensions' shape.
-        value: of the whole shape.
-        adds: whether a map adds to what is there.
-    """
-
-    kind: str
-    shape: Shape
-    outer: int
-    target: Stored | Picked
-    value: Value
-    adds: bool = False
+    kind: str  # "map" writes every entry; sum, max, min, prod, argmax and argmin reduce
+    shape: Shape  # gone through, what is reduced last
+    outer: int  # how many dimensions are not reduced
+    target: Stored | Picked  # where the results go, of the outer dimensions' shape
+    value: Value  # of the whole shape
+    adds: bool = False  # whether a map adds to what is there
 
     def places(self) -> Iterator[Stored | Picked]:
         """All that is read, then all that says where to write."""

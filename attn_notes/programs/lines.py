@@ -28,13 +28,11 @@ class Lines(TorchDispatchMode):
 
     What is done backward has the line of the operation whose gradient it is: autograd numbers
     operations as they go forward, and knows the number again when it comes back.
-
-    Attributes:
-        ended: an error, the operation that raised it, and who asked for that.
     """
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
+        # An error, the operation that raised it, and who asked for that.
         self.ended: tuple[Exception | None, Any, str] = (None, None, LOST)
         self._forward: list[_Asked] = []
 

@@ -88,15 +88,12 @@ def addressed(kernels: Sequence[Kernel], starts: Mapping[Buffer, int]) -> list[A
             done.append(_matrices(kernel, starts))
             continue
         nest = _nest(kernel, starts)
-        if (row := _row(nest)) is not None:
-            done.append(row)
-            continue
-        if done and isinstance(done[-1], Nest) and _fit(done[-1], nest):
-            before = done.pop()
-            assert isinstance(before, Nest)
+        row, before = _row(nest), done[-1] if done else None
+        if row is None and isinstance(before, Nest) and _fit(before, nest):
             targets, terms = before.targets + nest.targets, before.terms + nest.terms
-            nest = replace(before, targets=targets, terms=terms)
-        done.append(nest)
+            done[-1] = replace(before, targets=targets, terms=terms)
+        else:
+            done.append(row or nest)
     return done
 
 

@@ -50,14 +50,10 @@ def entering(table: dict[str, Operation]) -> Callable[..., Callable[[Operation],
 
 
 class Lowering:
-    """Kernels and buffers as they come; `node` is the operation that is being lowered.
-
-    Args:
-        operations: what to do with each operation, by its name.
-    """
+    """Kernels and buffers as they come; `node` is the operation that is being lowered."""
 
     def __init__(self, operations: dict[str, Operation]) -> None:
-        self.operations = operations
+        self.operations = operations  # what to do with each, by its name
         self.kernels: list[Kernel] = []
         self.buffers: list[Buffer] = []
         self.node: Node
@@ -71,7 +67,6 @@ class Lowering:
     # --- Buffers and kernels
 
     def buffer(self, size: int, **settings: Any) -> Buffer:
-        """A new buffer."""
         self.buffers.append(Buffer(size, **settings))
         return self.buffers[-1]
 
@@ -129,11 +124,9 @@ class Lowering:
         return self.view(value, lambda layout: layout.expand(shape))
 
     def reshape(self, value: Value, shape: Sequence[int]) -> Value:
-        """The same entries in another shape."""
         return self.view(value, lambda layout: layout.reshape(shape))
 
     def permute(self, value: Value, dims: Sequence[int]) -> Value:
-        """The dimensions in another order."""
         return self.view(value, lambda layout: layout.permute(dims))
 
     # --- Computation
@@ -161,7 +154,6 @@ class Lowering:
         return self.reshape(target, [1 if d in inner else n for d, n in enumerate(value.shape)])
 
     def multiply(self, left: Value, right: Value) -> Value:
-        """Matrix products."""
         a, b = self.stored(left), self.stored(right)
         target = self.empty((*a.shape[:-1], b.shape[-1]))
         self.kernels.append(Product(a, b, target))
@@ -180,8 +172,7 @@ class Lowering:
             self.node = node
             if node.operation == "input":
                 layout = Layout.contiguous(node.shape)
-                buffer = self.buffer(layout.size, role="input", name=node.name)
-                known[node] = Stored(buffer, layout)
+                known[node] = Stored(self.buffer(layout.size, role="input", name=node.name), layout)
             elif node.operation == "output":
                 return [self._output(value(each)) for each in node.inputs]
             elif node.operation != "constant":

@@ -6,16 +6,10 @@ TILE = 4
 
 
 def product_body(sizes: Sequence[int], left: Sequence[int], right: Sequence[int]) -> str:
-    """The body of a function of three addresses: H[p2 ...] = Σ_k H[p0 ...] H[p1 ...].
-
-    Args:
-        sizes: B, M, N, K: so many products of [M, K] and [K, N].
-        left: the strides of the left one along B, M, K.
-        right: those of the right one along B, K, N.
-    """
-    B, M, N, K = sizes
-    sa, am, ak = left
-    sb, bk, bn = right
+    """The body of a function of three addresses: H[p2 ...] = Σ_k H[p0 ...] H[p1 ...]."""
+    B, M, N, K = sizes  # so many products of [M, K] and [K, N]
+    sa, am, ak = left  # strides along B, M, K
+    sb, bk, bn = right  # along B, K, N
 
     def tile(rows: int, columns: int) -> str:
         cells = [(i, j) for i in range(rows) for j in range(columns)]

@@ -15,14 +15,9 @@ Slots = dict[str, tuple[int, Shape]]
 
 
 def module(nodes: Sequence[Node], names: Sequence[str]) -> tuple[str, int, Slots, Slots]:
-    """The text of an ES module.
+    """The text of an ES module, how many numbers are in its one array, inputs and outputs.
 
-    Args:
-        nodes: a graph, the last of which is "output".
-        names: of the outputs, in their order.
-
-    Returns:
-        The text, numbers in the one array, inputs and outputs.
+    The last of the nodes is "output"; the names are those of the outputs, in their order.
 
     Raises:
         RefusedError: an operation cannot be part of a program.
@@ -38,6 +33,5 @@ def module(nodes: Sequence[Node], names: Sequence[str]) -> tuple[str, int, Slots
     of_inputs = {node.name: slot(lowering.known[node]) for node in inputs}
     of_outputs = {name: slot(value) for name, value in zip(names, outputs, strict=True)}
     data = [(starts[b], b.data) for b in lowering.buffers if b.role == "constant"]
-    kernels = addressed(lowering.kernels, starts)
-    text = javascript.module(kernels, data, size, of_inputs, of_outputs)
+    text = javascript.module(addressed(lowering.kernels, starts), data, size, of_inputs, of_outputs)
     return text, size, of_inputs, of_outputs

@@ -43,8 +43,7 @@ def _logical(name: str) -> Operation:
 
     def apply(low: Lowering, *values: Value) -> Value:
         dtypes = [node.dtype for node in low.node.arguments if isinstance(node, Node)]
-        truths = [low.truth(*pair) for pair in zip(values, dtypes, strict=True)]
-        return low.apply(name, *truths)
+        return low.apply(name, *(low.truth(*pair) for pair in zip(values, dtypes, strict=True)))
 
     return apply
 

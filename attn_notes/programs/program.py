@@ -159,5 +159,4 @@ def _fit(node: Node) -> None:
         try:
             _signature(TABLE[node.operation]).bind(None, *node.arguments, **node.options)
         except TypeError as error:
-            why = f"is not known to a program in this form: {error}"
-            raise RefusedError(node, why) from None
+            raise RefusedError(node, f"is not known to a program in this form: {error}") from None

@@ -80,10 +80,6 @@ def traced(function: Function, inputs: Tensors) -> fx.Graph:
     program, neither by a shape nor by a branch. What it makes itself are tensors as ever. What it
     has kept of a call before this one has `kept` in its node's meta.
 
-    Args:
-        function: from named tensors to named tensors.
-        inputs: examples.
-
     Raises:
         UnknownOperationError: it does something that needs its inputs' numbers.
     """
@@ -193,5 +189,4 @@ def _share(graph: fx.Graph) -> None:
 
 
 def _is_random(node: fx.Node) -> bool:
-    tags = getattr(node.target, "tags", ())
-    return torch.Tag.nondeterministic_seeded in tags
+    return torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ())

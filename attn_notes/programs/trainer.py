@@ -57,11 +57,11 @@ def write(
     }
     weights = packed(inputs)
     count = sum(inputs[name].numel() for name in trained)
-    about = f"A model of {count:,} trained numbers, as a program of {len(module):,} bytes."
+    saved = {"program": module, "weights": weights, "setup": setup}
     page = Template(source.read("trainer.html")).substitute(
         title=html.escape(title),
-        about=about,
-        saved=_within({"program": module, "weights": weights, "setup": setup}),
+        about=f"A model of {count:,} trained numbers, as a program of {len(module):,} bytes.",
+        saved=json.dumps(saved).replace("<", r"\u003c"),  # in which no element of a page ends
         code=source.joined("trainer.page.js"),
     )
     folder = Path(folder)
@@ -91,8 +91,3 @@ def _packed(tensor: Tensor, double: bool) -> dict[str, Any]:
     numbers = tensor.detach().cpu().to(torch.float64).contiguous().numpy()
     data = numbers.astype("<f8" if double else "<f4").tobytes()
     return {"shape": list(tensor.shape), "base64": b64encode(data).decode()}
-
-
-def _within(value: Any) -> str:
-    """JSON that no element of a page ends in."""
-    return json.dumps(value).replace("<", r"\u003c")

@@ -46,13 +46,13 @@ def step(
     trained = [name for name, p in model.named_parameters() if p.requires_grad]
     if not trained:
         raise ValueError("a step trains at least one parameter, and here is none, or none unfrozen")
-    parameters = dict(model.named_parameters())
-    buffers = {f"buffer.{name}": b for name, b in model.named_buffers()}
+    frozen = [name for name, p in model.named_parameters() if not p.requires_grad]
+    buffers = [name for name, _ in model.named_buffers()]
     descend = ensemble.gradient(model, loss, clip, has_aux=has_aux)
 
     def function(tensors: Tensors) -> Tensors:
-        fixed = {name: tensors[name] for name in parameters if name not in trained}
-        held = fixed | {name.removeprefix("buffer."): tensors[name] for name in buffers}
+        held = {name: tensors[name] for name in frozen}
+        held |= {name: tensors[f"buffer.{name}"] for name in buffers}
         mine = {name: tensors[name] for name in trained}
         try:
             grads, at = descend(mine, held, unnamed(tensors, batch))

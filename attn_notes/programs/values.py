@@ -49,14 +49,12 @@ class Layout:
 
     @property
     def size(self) -> int:
-        """How many entries there are."""
         return count(self.shape)
 
     @property
     def is_contiguous(self) -> bool:
         """Whether the entries stand row by row, wherever they begin."""
-        plain = self.contiguous(self.shape).strides
-        pairs = zip(self.shape, self.strides, plain, strict=True)
+        pairs = zip(self.shape, self.strides, self.contiguous(self.shape).strides, strict=True)
         return all(length == 1 or mine == theirs for length, mine, theirs in pairs)
 
     def permute(self, dims: Sequence[int]) -> "Layout":
@@ -127,13 +125,8 @@ def merged(
 ) -> list[tuple[int, tuple[int, ...]]]:
     """Fewer and longer dimensions that go through the same entries in the same order.
 
-    Args:
-        shape: the dimensions.
-        strides: of several layouts of that shape, each a row.
-
-    Returns:
-        Lengths, each with the strides of all layouts. Neighbours are one dimension where every
-        layout steps through them evenly; those of length 1 are gone.
+    Of several layouts of that shape the strides are a row each. Lengths come with those of all of
+    them. Neighbours are one where every layout steps through them evenly; those of 1 are gone.
     """
     found: list[tuple[int, tuple[int, ...]]] = []
     for d, length in enumerate(shape):
@@ -177,7 +170,6 @@ class Stored:
 
     @property
     def shape(self) -> Shape:
-        """Of the view."""
         return self.layout.shape
 
 

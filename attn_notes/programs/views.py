@@ -22,11 +22,11 @@ def _getitem(low: Lowering, values: Sequence[Value], index: int) -> Value:
     return values[index]
 
 
-@named("view", "_unsafe_view", "reshape")
-def _view(low: Lowering, a: Value, shape: Sequence[int] | str) -> Value:
+@named("view", "_unsafe_view", "reshape", "squeeze")
+def _view(low: Lowering, a: Value, shape: int | Sequence[int] | str | None = None) -> Value:
     if isinstance(shape, str):
         raise low.refuse("reads the bits of numbers as those of others")
-    del shape  # in which one length may be left open
+    del shape  # in which one length may be left open; of `squeeze` the dimensions that go
     return low.reshape(a, low.node.shape)
 
 
@@ -38,12 +38,6 @@ def _permute(low: Lowering, a: Value, dims: Sequence[int]) -> Value:
 @named("unsqueeze")
 def _unsqueeze(low: Lowering, a: Value, dim: int) -> Value:
     return low.view(a, lambda layout: layout.unsqueeze(dim % (len(a.shape) + 1)))
-
-
-@named("squeeze")
-def _squeeze(low: Lowering, a: Value, dims: int | Sequence[int] | None = None) -> Value:
-    del dims
-    return low.reshape(a, low.node.shape)
 
 
 @named("expand")
@@ -157,13 +151,8 @@ def _pad(low: Lowering, a: Value, pad: Sequence[int], value: int | float = 0.0) 
     before = [0] * (len(a.shape) - len(before)) + before
     for dim, (start, length) in enumerate(zip(before, base.shape, strict=True)):
         first = max(0, -start)  # less than nothing is put there: some is taken away
-
-        def kept(
-            view: Layout, dim: int = dim, first: int = first, end: int = length - start
-        ) -> Layout:
-            return view.slice(dim, first, max(first, end))
-
-        a = low.view(a, kept)
+        end = max(first, length - start)
+        a = low.view(a, lambda view: view.slice(dim, first, end))  # noqa: B023 — called at once
     before = [max(0, start) for start in before]
 
     def inside(layout: Layout) -> Layout:

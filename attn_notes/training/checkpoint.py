@@ -25,15 +25,11 @@ def load_weights(model: nn.Module, path: Path) -> None:
 
 def save_weights(model: nn.Module, path: Path, header: dict[str, str]) -> None:
     """Write parameters and buffers as a safetensors file, with texts by name in its header."""
-    save_file = needed("safetensors.torch", "weights").save_file
-
     weights = {name: p.detach().cpu().contiguous() for name, p in model.state_dict().items()}
-    save_file(weights, path, metadata=header)
+    needed("safetensors.torch", "weights").save_file(weights, path, metadata=header)
 
 
 def header(path: Path) -> dict[str, str]:
     """The texts in the header of a safetensors file; none if it has none."""
-    safe_open = needed("safetensors", "weights").safe_open
-
-    with safe_open(path, framework="pt") as file:
+    with needed("safetensors", "weights").safe_open(path, framework="pt") as file:
         return dict(file.metadata() or {})

@@ -84,14 +84,13 @@ def train_kinds(
             watch(kind, step, parameters)
 
     def train_kind(kind: str, make: Callable[[Generator], nn.Module]) -> Run:
-        rate = lr[kind] if isinstance(lr, Mapping) else lr
         return train(
             [make(Generator().manual_seed(seed)) for seed in members],
             loss[kind] if isinstance(loss, Mapping) else loss,
             sample,
             generators=[Generator().manual_seed(BATCHES + seed) for seed in members],
             steps=steps,
-            optimizer=partial(optimizer, lr=rate),
+            optimizer=partial(optimizer, lr=lr[kind] if isinstance(lr, Mapping) else lr),
             schedule=warmup_cosine(steps, warmup),
             clip=1.0,
             constrain=constrain,

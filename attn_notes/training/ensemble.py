@@ -140,21 +140,13 @@ def _bind(template: nn.Module, parameters: Tensors, buffers: Tensors) -> Model:
 
 
 def gradient(
-    template: nn.Module,
-    loss: Callable[[Any, Any], Any],
-    clip: float | None,
+    template: nn.Module,  # whose own numbers are not read
+    loss: Callable[[Any, Any], Any],  # loss(model, batch), a scalar
+    clip: float | None,  # largest norm of the whole gradient
     *,
-    has_aux: bool = False,
+    has_aux: bool = False,  # as `torch.func.grad` has it: the loss comes in a pair with more
 ) -> Callable[[Tensors, Tensors, Any], tuple[Tensors, Any]]:
-    """A function of one member's parameters, buffers and batch: its gradient and its loss.
-
-    Args:
-        template: a model, whose own numbers are not read.
-        loss: loss(model, batch), a scalar.
-        clip: largest norm of the whole gradient.
-        has_aux: as `torch.func.grad` has it: the loss comes in a pair with something else, and what
-            is returned beside the gradient is that pair.
-    """
+    """A function of a member's parameters, buffers and batch: its gradient and what `loss` gave."""
 
     def one(parameters: Tensors, buffers: Tensors, batch: Any) -> tuple[Tensors, Any]:
         def value(parameters: Tensors) -> Any:
@@ -284,11 +276,10 @@ def train(
 
     Raises:
         ValueError: no models; models of different settings, or that train others of their
-            parameters, or none;
-            `generators` and `data` that do not fit together; a batch of another shape; a model or a
-            loss that draws random numbers, as dropout does while it is trained, or hangs on numbers
-            as `.item()` does; fewer than no steps, none between two probes, or a clip that is not
-            positive and finite.
+            parameters, or none; `generators` and `data` that do not fit together; a batch of
+            another shape; a model or a loss that draws random numbers, as dropout does while it is
+            trained, or hangs on numbers as `.item()` does; fewer than no steps, none between two
+            probes, or a clip that is not positive and finite.
     """
     allowed.whole(0, steps=steps)
     allowed.whole(probe_every=probe_every)

@@ -5,7 +5,7 @@ What is here gives the same numbers as torch's own.
 
 import linecache
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType, TracebackType
 from typing import Any
@@ -147,11 +147,7 @@ def of_matrices(optimizer: Callable[..., Optimizer], **settings: Any) -> Callabl
         optimizer: makes one of a list of matrices and `settings`.
         settings: its own; `lr` is AdamW's as well, where there is one.
     """
-
-    def made(tensors: Iterable[Tensor], **more: Any) -> Optimizer:
-        return _Parts([*tensors], optimizer, settings | more)
-
-    return made
+    return lambda tensors, **more: _Parts([*tensors], optimizer, settings | more)
 
 
 class _Parts(Optimizer):
