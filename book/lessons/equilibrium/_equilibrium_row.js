@@ -18,7 +18,7 @@ export function followed(ring, stiff = STIFF) {
 
 // --- the drawing: the row as it is pushed now, and below each ring how far it moved the output, and was moved by it
 
-const [GAP, UNIT, BAR] = [66, 26, 46];
+const [GAP, UNIT, BAR] = [52, 20, 46];
 const FAR = GAP * (RINGS + 1);
 const [ROW, FLOOR] = [52, 174];
 const HEIGHT = FLOOR + 42;
@@ -37,7 +37,7 @@ export function rowView({ model, save, say }) {
     "div",
     { class: "eq-columns" },
     html("div", { class: "eq-left" }, picture),
-    html("div", { class: "eq-right" }, html("div", { class: "attn-buttons" }, each, once), told),
+    html("div", { class: "eq-right" }, html("div", { class: "attn-controls" }, each, once), told),
   );
 
   function draw() {
@@ -60,8 +60,8 @@ export function rowView({ model, save, say }) {
         // How far the output moved as this ring was pushed is computed by itself.
         const moves = followed(i)[OUTPUT];
         return [
-          ...(i < tried ? [svg("rect", { class: "eq-tried", x: place(i) - 17, y: FLOOR - BAR * moves, width: 34, height: BAR * moves })] : []),
-          ...(nudged ? [svg("rect", { class: "eq-told", x: place(i) - 10, y: FLOOR - BAR * moved, width: 20, height: BAR * moved })] : []),
+          ...(i < tried ? [svg("rect", { class: "eq-tried", x: place(i) - 15, y: FLOOR - BAR * moves, width: 30, height: BAR * moves })] : []),
+          ...(nudged ? [svg("rect", { class: "eq-told", x: place(i) - 9, y: FLOOR - BAR * moved, width: 18, height: BAR * moved })] : []),
           ...(i < tried || nudged ? [words(place(i), FLOOR + 18, number(i < tried ? moves : moved), "eq-faint")] : []),
         ];
       }),

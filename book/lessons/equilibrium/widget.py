@@ -32,7 +32,7 @@ from book.page.weights import named, pack
 
 OPENS = {  # rem high as each opens: wide, on a page, on a phone
     "springs": (14.5, 15.0, 25.5),
-    "row": (15.5, 15.5, 21.0),
+    "row": (15.5, 15.5, 22.5),
     "numbers": (24.0, 24.0, 40.0),
     "limit": (24.0, 24.0, 40.0),
     "network": (41.5, 41.5, 63.0),
