@@ -18,11 +18,12 @@ export function points(part, guess) {
 
 const shown = (value) => (Number.isFinite(value) ? `${Number(value.toPrecision(3))}`.replace("-", "−") : "–");
 
-/** In words, how near the guesses are, and how that is counted where one could be more or less near. */
+/** In words, how near the guesses are, and how that is counted where one could be more or less near; of one choice alone, whether it came so. */
 export function sentence(parts, guesses, words) {
   const given = parts.filter(({ name }) => name in guesses);
   if (!given.length) return "None of these is guessed yet; the fields are further up.";
   const share = given.reduce((sum, part) => sum + points(part, guesses[part.name]), 0) / given.length;
+  if (parts.length === 1 && parts[0].name in words) return share === 1 ? "As you guessed." : "Not as you guessed.";
   const some = given.length < parts.length ? `${given.length} of ${parts.length} guessed: ` : "";
   const log = given.some(({ linthresh }) => linthresh) ? " The scale is logarithmic: what counts is the factor." : "";
   const near = given.every(({ name }) => name in words) ? "" : " An exact guess has all, and the further off, the fewer.";
