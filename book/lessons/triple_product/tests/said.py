@@ -299,7 +299,7 @@ def loudness(second: Says, proof: Says) -> None:
     proof(f"{own:.2f} are right at a factor of 3", failed=[friend])
     proof(f"with one token at a tenth, {heard:.2f} of the other copies", failed=[whisper])
     second("A loud friend is lost, because in a trained model", failed=[friend], where=own < 0.2)
-    second("next to nothing to what is loud and leans out, stranger or friend", held=[stranger],
+    second("the less to what leans out the louder it is, stranger or friend", held=[stranger],
            failed=[friend])
     second("and much to whoever whispers", failed=[whisper])
     scene = Path(explorer.__file__).with_name("_triple_product_scenes.js").read_text()
