@@ -3,10 +3,11 @@
 import { button, html, number, player, segments, slider, svg } from "./_page.js";
 
 /** Near rest z moves by J (z − z*): a row for who is moved, a column for who moves it. */
-export const CONNECTED = {
-  "one way": { J: [[-1, 0], [2, -1]], rest: [1, 2] },
+const street = { J: [[-1, 0], [2, -1]], rest: [1, 2] };
+const CONNECTED = {
+  "one way": street,
   "both ways": { J: [[-1, 0.5], [0.5, -1]], rest: [1, 2] },
-  limited: { J: [[-1, 0], [2, -1]], rest: [1, 2], limited: true },
+  limited: { ...street, limited: true },
 };
 /** What can be chosen in each picture, and its words. */
 export const CHOICES = {
@@ -15,6 +16,8 @@ export const CHOICES = {
 };
 const TARGET = 0; // of B
 const brief = (x) => number(x, 1).replace(".0", "");
+/** Two digits, without what says nothing. */
+export const trimmed = (x) => number(x, 2).replace(/\.?0+$/, "");
 const STEP = 0.1;
 export const FRAMES = 60; // of the way to rest, each of so many steps:
 const STEPS = 10;
@@ -61,7 +64,7 @@ const LONG = scaled(-15.5, 5, 13, 5);
 const HEAD = 78; // above the scales stand both neurons, and the street between them
 const WIDTH = 400;
 const ACROSS = [105, 295];
-const HEIGHT = HEAD + 6.3 * 37 + 8;
+const HEIGHT = NEAR.below(NEAR.low) + 8;
 
 export const words = (x, y, text, className = "", anchor = "middle") =>
   svg("text", { x, y, class: `eq-words ${className}`, "text-anchor": anchor }, text);
@@ -73,7 +76,7 @@ function lane([y, told], strength, hears, [from, to]) {
   return [
     svg("path", { class: "eq-lane", d: `M${from} ${y}H${to - 9 * side}`, "stroke-width": 1 + 2 * strength }),
     svg("path", { class: "eq-tip", d: `M${to} ${y}l${-13 * side} -7v14Z` }),
-    words((from + to) / 2, told, `${hears} × ${number(strength).replace(/\.?0+$/, "")}`),
+    words((from + to) / 2, told, `${hears} × ${trimmed(strength)}`),
   ];
 }
 

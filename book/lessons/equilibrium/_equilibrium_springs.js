@@ -1,7 +1,7 @@
 // Two rings between two walls, joined by three springs: one ring is pushed, and the other follows.
 
-import { html, number, slider, svg } from "./_page.js";
-import { words } from "./_equilibrium_numbers.js";
+import { html, slider, svg } from "./_page.js";
+import { trimmed, words } from "./_equilibrium_numbers.js";
 
 /** The springs, from wall to wall, and how stiff one can be. */
 export const SPRINGS = ["left", "middle", "right"];
@@ -20,7 +20,6 @@ const [UNIT, HIGH] = [20, 112];
 const [WALL, ...RINGS] = [10, 150, 300];
 const FAR = 450;
 const TURNS = 8;
-const brief = (x) => number(x, 2).replace(/\.?0+$/, "");
 
 /** A spring between two places, drawn thicker the stiffer it is. */
 export function coil(from, to, stiff) {
@@ -51,7 +50,7 @@ function row(ring, stiff) {
     ...at.map((x) => svg("circle", { class: "eq-bead", cx: x, cy: 0, r: 9 })),
     ...push(at[ring]),
     words(at[ring] - 50, -23, `pushed by ${PUSH}`, "eq-pushed", "end"),
-    ...at.map((x, i) => words((x + RINGS[i]) / 2, 40, `moves by ${brief(far[i])}`, i === ring ? "" : "eq-follows")),
+    ...at.map((x, i) => words((x + RINGS[i]) / 2, 40, `moves by ${trimmed(far[i])}`, i === ring ? "" : "eq-follows")),
   );
 }
 
@@ -65,7 +64,7 @@ export function springsView({ uid, model, save, say }) {
       min: STIFF[0],
       max: STIFF[1],
       step: 0.5,
-      say: brief,
+      say: trimmed,
       oninput: (k) => save({ [name]: k }),
     }),
   );
@@ -79,7 +78,7 @@ export function springsView({ uid, model, save, say }) {
 
   function draw() {
     const stiff = SPRINGS.map((name) => model.get(name));
-    const [[, right], [left]] = RINGS.map((_, ring) => pushed(ring, stiff).map(brief));
+    const [[, right], [left]] = RINGS.map((_, ring) => pushed(ring, stiff).map(trimmed));
     picture.replaceChildren(...RINGS.map((_, ring) => row(ring, stiff)));
     sliders.forEach((each, i) => each.set(stiff[i]));
     told.textContent =

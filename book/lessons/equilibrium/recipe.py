@@ -119,7 +119,7 @@ AT_NUDGE = Relaxation(40, 0.5)
 FEW, MANY = estimators.PUBLISHED.relaxation.steps, 320
 """Nudged steps as published, and enough of them to see where they lead."""
 AFTER = FEW + 40
-"""Those that the lesson asks a reader to predict."""
+"""And where the gradient has turned away for all to see."""
 
 # --- What the page measures itself
 
